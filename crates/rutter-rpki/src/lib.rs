@@ -1,4 +1,8 @@
-//! RPKI origin validation: validated ROA payloads (VRPs) and the validity of route origins.
+//! RPKI data: VRPs and ASPAs, and what they make of a route's origin and path.
+//!
+//! [`RpkiData`] reads the JSON documents of validators. [`Vrps`] validates the origin of a route (RFC 6811), [`Aspas`]
+//! has the providers of each customer. Both are immutable: other data make a new set, and
+//! [`Vrps::changed_prefixes`] and [`Aspas::changed_customers`] list what must be evaluated again.
 //!
 //! ```
 //! use rutter_rpki::{Rov, Vrps};
@@ -10,6 +14,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod aspas;
+mod aspas_builder;
+mod authorization;
+mod document;
+mod family_vrps;
+mod rov;
+mod rpki_data;
+mod vrp;
 mod vrps;
+mod vrps_builder;
 
-pub use vrps::{Rov, Vrp, Vrps};
+pub use aspas::Aspas;
+pub use aspas_builder::{AspasBuilder, InvalidAspa};
+pub use authorization::Authorization;
+pub use rov::Rov;
+pub use rpki_data::RpkiData;
+pub use vrp::{InvalidVrp, Vrp};
+pub use vrps::Vrps;
+pub use vrps_builder::VrpsBuilder;

@@ -1,0 +1,118 @@
+//! The VRPs of one address family.
+
+use rutter_lpm::{FrozenMap, Net};
+use rutter_net::Prefix;
+
+use crate::{Rov, Vrp};
+
+/// A VRP of one family as the builder collects it: prefix, origin and maximum length. This is the order of sorting.
+pub(crate) type RawVrp<N> = (N, u32, u8);
+
+/// The VRPs of one address family.
+#[derive(Debug)]
+pub(crate) struct FamilyVrps<N: Net> {
+    /// The position of each prefix's first VRP. The next prefix's is the end.
+    prefixes: FrozenMap<N, u32>,
+    /// The origin of each VRP.
+    asns: Vec<u32>,
+    /// The maximum length of each VRP.
+    max_lens: Vec<u8>,
+}
+
+impl<N: Net + Into<Prefix>> FamilyVrps<N> {
+    /// Builds the table. Equal VRPs count once.
+    pub fn build(mut raw: Vec<RawVrp<N>>) -> Self {
+        raw.sort_unstable();
+        raw.dedup();
+        let mut at = 0;
+        let prefixes = raw.chunk_by(|one, next| one.0 == next.0).map(|of_prefix| {
+            let start = at;
+            at += of_prefix.len() as u32;
+            (of_prefix[0].0, start)
+        });
+        FamilyVrps {
+            prefixes: FrozenMap::from_sorted(prefixes),
+            asns: raw.iter().map(|(_, asn, _)| *asn).collect(),
+            max_lens: raw.iter().map(|(_, _, max_len)| *max_len).collect(),
+        }
+    }
+
+    /// The number of VRPs.
+    pub fn len(&self) -> usize {
+        self.asns.len()
+    }
+
+    /// The bytes of the table.
+    pub fn memory(&self) -> usize {
+        self.prefixes.memory() + self.asns.capacity() * size_of::<u32>() + self.max_lens.capacity()
+    }
+
+    /// The VRPs that cover a prefix, those of the longest prefix first.
+    #[inline]
+    pub fn covering(&self, prefix: N) -> impl Iterator<Item = Vrp> {
+        let covering = self.prefixes.covering(prefix);
+        covering.flat_map(|(position, prefix)| self.vrps_at(position, prefix))
+    }
+
+    /// Validates a route origin.
+    #[inline]
+    pub fn validate(&self, prefix: N, origin: Option<u32>) -> Rov {
+        let mut state = Rov::NotFound;
+        for vrp in self.covering(prefix) {
+            if vrp.matches(prefix.prefix_len(), origin) {
+                return Rov::Valid;
+            }
+            state = Rov::Invalid;
+        }
+        state
+    }
+
+    /// All VRPs in order of the prefix, origin and maximum length.
+    pub fn iter(&self) -> impl Iterator<Item = Vrp> {
+        let prefixes = self.prefixes.iter().enumerate();
+        prefixes.flat_map(|(position, (prefix, _))| self.vrps_at(position, prefix))
+    }
+
+    /// Calls `note` with each prefix whose VRPs differ between two tables.
+    pub fn changed(old: &Self, new: &Self, mut note: impl FnMut(N)) {
+        let differs = |(prefix, _): &(N, &u32)| !old.of(*prefix).eq(new.of(*prefix));
+        old.prefixes
+            .iter()
+            .filter(differs)
+            .for_each(|(prefix, _)| note(prefix));
+        let is_new = |(prefix, _): &(N, &u32)| old.prefixes.position(*prefix).is_none();
+        new.prefixes
+            .iter()
+            .filter(is_new)
+            .for_each(|(prefix, _)| note(prefix));
+    }
+
+    /// The VRPs of exactly this prefix.
+    fn of(&self, prefix: N) -> impl Iterator<Item = Vrp> {
+        let position = self.prefixes.position(prefix).into_iter();
+        position.flat_map(move |position| self.vrps_at(position, prefix))
+    }
+
+    #[inline]
+    fn vrps_at(&self, position: usize, prefix: N) -> impl Iterator<Item = Vrp> + use<'_, N> {
+        let start = |position| {
+            self.prefixes
+                .value_at(position)
+                .map(|start| *start as usize)
+        };
+        let from = start(position).unwrap_or(self.len());
+        let to = start(position + 1).unwrap_or(self.len());
+        let vrp = move |at: usize| Vrp {
+            prefix: prefix.into(),
+            max_len: self.max_lens[at],
+            asn: self.asns[at],
+        };
+        (from..to).map(vrp)
+    }
+}
+
+impl<N: Net + Into<Prefix>> PartialEq for FamilyVrps<N> {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().eq(other.iter())
+    }
+}

@@ -1,0 +1,74 @@
+//! VRPs and ASPAs of one or several documents.
+
+use std::path::Path;
+
+use crate::document::Document;
+use crate::{Aspas, AspasBuilder, Vrps, VrpsBuilder};
+
+/// The VRPs and ASPAs of a validator's JSON document, or of several.
+///
+/// A part is `None` where no document has it. That differs from an empty set: without ASPAs no path is verified.
+#[derive(PartialEq, Debug, Default)]
+pub struct RpkiData {
+    /// Validated ROA payloads, from the key `roas`.
+    pub vrps: Option<Vrps>,
+    /// ASPAs, from the key `aspas`.
+    pub aspas: Option<Aspas>,
+}
+
+impl RpkiData {
+    /// Parses a JSON document. The error has line and column. One invalid entry refuses the document: a maximum length
+    /// that does not fit the prefix, bits of the address below its length, an ASPA without providers.
+    pub fn parse(text: &[u8]) -> Result<Self, serde_json::Error> {
+        let document: Document = serde_json::from_slice(text)?;
+        Ok(RpkiData {
+            vrps: document.vrps.map(VrpsBuilder::build),
+            aspas: document.aspas.map(AspasBuilder::build),
+        })
+    }
+
+    /// Reads a JSON file. The error names the file and the expected format.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let text = std::fs::read(path);
+        let text = text.map_err(|error| format!("{}: {error}", path.display()))?;
+        Self::parse(&text).map_err(|error| {
+            format!(
+                "{}: {error}\nVRPs are read as JSON, as `routinator vrps --format json` and `rpki-client -j` write them",
+                path.display()
+            )
+        })
+    }
+
+    /// Reads several files and merges them. The error is that of the first file that cannot be read.
+    pub fn read_all<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self, String> {
+        let all: Result<Vec<RpkiData>, String> = paths
+            .into_iter()
+            .map(|path| Self::read(path.as_ref()))
+            .collect();
+        Ok(Self::merge(all?))
+    }
+
+    /// Merges data of several documents. Equal VRPs count once, and a customer has the providers of all its ASPAs.
+    pub fn merge(all: impl IntoIterator<Item = RpkiData>) -> Self {
+        let merged = all.into_iter().reduce(|one, other| RpkiData {
+            vrps: merged(one.vrps, other.vrps, |one, other| {
+                let mut builder = VrpsBuilder::new();
+                [one, other].iter().for_each(|set| builder.add_all(set));
+                builder.build()
+            }),
+            aspas: merged(one.aspas, other.aspas, |one, other| {
+                let mut builder = AspasBuilder::new();
+                [one, other].iter().for_each(|set| builder.add_all(set));
+                builder.build()
+            }),
+        });
+        merged.unwrap_or_default()
+    }
+}
+
+fn merged<T>(one: Option<T>, other: Option<T>, merge: impl FnOnce(T, T) -> T) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(merge(one, other)),
+        (one, other) => one.or(other),
+    }
+}
