@@ -101,6 +101,13 @@ impl Aspas {
     }
 }
 
+impl Default for Aspas {
+    /// The empty set.
+    fn default() -> Self {
+        Aspas::from_sorted(&[])
+    }
+}
+
 /// Equal sets verify every path the same.
 impl PartialEq for Aspas {
     fn eq(&self, other: &Self) -> bool {

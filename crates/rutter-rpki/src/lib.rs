@@ -1,7 +1,7 @@
 //! RPKI data: VRPs and ASPAs, and what they make of a route's origin and path.
 //!
-//! [`RpkiData`] reads the JSON documents of validators. [`Vrps`] validates the origin of a route (RFC 6811), [`Aspas`]
-//! has the providers of each customer. Both are immutable: other data make a new set, and
+//! [`RpkiData`] reads the JSON documents of validators. [`Vrps`] validates the origin of a route (RFC 6811), and
+//! [`Aspas`] verifies its path (draft-ietf-sidrops-aspa-verification). Both are immutable: other data make a new set, and
 //! [`Vrps::changed_prefixes`] and [`Aspas::changed_customers`] list what must be evaluated again.
 //!
 //! ```
@@ -19,6 +19,10 @@ mod aspas_builder;
 mod authorization;
 mod document;
 mod family_vrps;
+mod path_explanation;
+mod path_state;
+mod path_verification;
+mod relation;
 mod rov;
 mod rpki_data;
 mod vrp;
@@ -28,6 +32,10 @@ mod vrps_builder;
 pub use aspas::Aspas;
 pub use aspas_builder::{AspasBuilder, InvalidAspa};
 pub use authorization::Authorization;
+pub use path_explanation::PathExplanation;
+pub use path_state::PathState;
+pub use path_verification::{Hop, PathFault, PathVerdict, ReceivedPath};
+pub use relation::Relation;
 pub use rov::Rov;
 pub use rpki_data::RpkiData;
 pub use vrp::{InvalidVrp, Vrp};

@@ -198,7 +198,7 @@ fn half_a_million_vrps_take_little_time_and_memory() {
             0 => format!(
                 "2{:03x}:{:x}:{:x}::/48",
                 n / 5 % 0x200,
-                n / 5 >> 9,
+                (n / 5) >> 9,
                 n % 0x1000
             ),
             _ => format!("{}.{}.{}.0/24", 1 + n / 4000, n / 250 % 250, n % 250),

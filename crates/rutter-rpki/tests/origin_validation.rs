@@ -81,6 +81,7 @@ fn naive(vrps: &[Vrp], prefix: Prefix, origin: Option<u32>) -> Rov {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn states_are_those_of_a_naive_search(
         vrps in proptest::collection::vec(vrp(), 0..60),
