@@ -215,6 +215,12 @@ impl Rib {
             .map_or_else(Default::default, |peer| peer.counts.both())
     }
 
+    /// The number of a neighbor's paths that were not kept so far, because it has too many of one prefix (RFC 7911).
+    pub fn paths_not_kept(&self, peer: PeerId) -> u64 {
+        let topology = self.topology.read();
+        topology.peer(peer).map_or(0, |peer| peer.counts.not_kept())
+    }
+
     /// Subscribes to the ordered change feed. Events wait in a queue of `capacity`; further ones count as a gap. Also
     /// returns the neighbors as they are at this point of the feed.
     ///

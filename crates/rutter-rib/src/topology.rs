@@ -2,13 +2,14 @@
 //! session writes it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use rutter_net::{Family, PerFamily};
 use rutter_policy::{Class, FilterData};
 
 use crate::adj_rib_in::attr_set::{AttrSet, SetFlags};
 use crate::adj_rib_in::class_table::ClassTable;
+use crate::adj_rib_in::edit::Tally;
 use crate::adj_rib_in::route::{Route, State};
 use crate::advertise::audience::{Audiences, Client};
 use crate::advertise::group::Group;
@@ -38,17 +39,27 @@ pub(crate) struct Peer {
 pub(crate) struct Counts {
     received: PerFamily<AtomicU32>,
     accepted: PerFamily<AtomicU32>,
+    /// The paths that were not kept, ever.
+    not_kept: AtomicU64,
 }
 
 impl Counts {
-    pub fn add(&self, family: Family, received: i32, accepted: i32) {
+    pub fn add(&self, family: Family, tally: Tally) {
         let add = |counter: &AtomicU32, by: i32| {
             if by != 0 {
                 counter.fetch_add(by as u32, Ordering::Relaxed);
             }
         };
-        add(&self.received[family], received);
-        add(&self.accepted[family], accepted);
+        add(&self.received[family], tally.received);
+        add(&self.accepted[family], tally.accepted);
+        if tally.not_kept > 0 {
+            let not_kept = u64::from(tally.not_kept);
+            self.not_kept.fetch_add(not_kept, Ordering::Relaxed);
+        }
+    }
+
+    pub fn not_kept(&self) -> u64 {
+        self.not_kept.load(Ordering::Relaxed)
     }
 
     pub fn family(&self, family: Family) -> RouteCounts {

@@ -4,13 +4,15 @@ use rutter_policy::RejectReason;
 use smallvec::SmallVec;
 
 use crate::PeerId;
+use crate::adj_rib_in::one_pass_edit::FEW_ROUTES;
+use crate::adj_rib_in::path_limits::{exceeds_path_limit, is_full};
 use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::shard::{Apply, Stored};
-use crate::adj_rib_in::table::{Destination, Id, Table};
+use crate::adj_rib_in::table::{Destination, Id, Table, accepted};
 use crate::advertise::clients::Clients;
 use crate::advertise::export_view::Scope;
 use crate::advertise::fast_path::{BestTwo, is_plain};
-use crate::advertise::recorder::{Change, LiveClients, Recorder, sent_path_id};
+use crate::advertise::recorder::{Change, LiveClients, Recorder};
 use crate::decision::{Decision, Process, may_be_partial};
 use crate::read::lookup::ShardMirror;
 use crate::topology::Topology;
@@ -20,6 +22,10 @@ use crate::topology::Topology;
 pub(crate) struct Tally {
     pub received: i32,
     pub accepted: i32,
+    /// The paths that were not kept: see [`MAX_HELD_PATHS`].
+    ///
+    /// [`MAX_HELD_PATHS`]: crate::adj_rib_in::path_limits::MAX_HELD_PATHS
+    pub not_kept: u32,
 }
 
 /// The outcome of an edit for a route.
@@ -40,10 +46,18 @@ pub(crate) struct Limit {
 
 impl Limit {
     /// Returns whether the limit rejects a route that is new, or held (`known`) but not accepted.
-    fn blocks(&self, known: bool, tally: &Tally) -> bool {
+    pub fn blocks(&self, known: bool, tally: &Tally) -> bool {
         let received = i64::from(self.held) + i64::from(tally.received);
         let with_it = received + i64::from(!known);
         self.most.is_some_and(|most| with_it > i64::from(most))
+    }
+}
+
+/// The limit for routes of a peer, if any `comes`. A removal meets none.
+pub(crate) fn limit_of<K: Stored>(with: &Apply<'_>, comes: bool) -> Limit {
+    match comes {
+        true => with.limit::<K>(),
+        false => Limit::default(),
     }
 }
 
@@ -92,12 +106,18 @@ impl<K: Stored> Edit<'_, K> {
         path: (PeerId, u32),
         new: &mut Option<Route>,
         limit: &Limit,
-        tally: &Tally,
+        tally: &mut Tally,
     ) -> Option<Option<usize>> {
         let destination = self.table.get(id);
         let position = position(destination, path);
-        if position.is_none() && new.is_none() {
-            return None;
+        if position.is_none() {
+            if new.is_none() {
+                return None;
+            }
+            if is_full(&destination.routes, path.0) {
+                tally.not_kept += 1;
+                return None;
+            }
         }
         let is_in = position.is_some_and(|at| destination.routes[at].is_accepted());
         if !is_in
@@ -114,7 +134,7 @@ impl<K: Stored> Edit<'_, K> {
             return None;
         }
         if let Some(route) = new
-            && exceeds_path_limit(destination, route)
+            && exceeds_path_limit(destination.accepted(), route)
         {
             route.verdict = route.verdict.or_reject(RejectReason::Paths);
         }
@@ -241,7 +261,7 @@ pub(crate) fn record_for_live<K: Stored>(
 }
 
 impl Tally {
-    fn count(&mut self, route: Option<&Route>, by: i32) {
+    pub fn count(&mut self, route: Option<&Route>, by: i32) {
         if let Some(route) = route {
             self.received += by;
             self.accepted += if route.is_accepted() { by } else { 0 };
@@ -306,29 +326,28 @@ fn sort<K>(destination: &mut Destination<K>, decision: &Decision<'_>) {
     decision.sort(&mut destination.routes[..end]);
 }
 
-/// The routes of these keys in their order; all but the removed ones are still in the destination. Most are in the
-/// same order, so the search for each begins where the last ended. Otherwise thousands of routes would take their
-/// square.
+/// The routes of these keys in their order; all but the removed ones are still in the destination.
 fn as_before<'r>(
     before: &Keys,
     routes: &'r [Route],
     removed: &'r [Route],
 ) -> SmallVec<[&'r Route; 4]> {
-    let mut next = 0;
-    let mut find = |(peer, path_id): &(PeerId, u32)| {
-        let is = |route: &&Route| route.peer == *peer && route.path_id == *path_id;
-        if let Some(removed) = removed.iter().find(is) {
-            return Some(removed);
-        }
-        let (earlier, later) = routes.split_at(next);
-        let at = match later.iter().position(|route| is(&route)) {
-            Some(at) => next + at,
-            None => earlier.iter().position(|route| is(&route))?,
+    let path = |route: &Route| (route.peer, route.path_id);
+    if before.len().max(routes.len()) <= FEW_ROUTES {
+        let find = |key: &(PeerId, u32)| {
+            let mut all = removed.iter().chain(routes);
+            all.find(|route| path(route) == *key)
         };
-        next = at + 1;
-        Some(&routes[at])
+        return before.iter().filter_map(find).collect();
+    }
+    // A search for each would take the square of their number. A removed route precedes the one in its place.
+    let mut all: Vec<&Route> = removed.iter().chain(accepted(routes)).collect();
+    all.sort_by_key(|route| path(route));
+    let find = |key: &(PeerId, u32)| {
+        let at = all.partition_point(|route| path(route) < *key);
+        all.get(at).copied().filter(|route| path(route) == *key)
     };
-    before.iter().filter_map(&mut find).collect()
+    before.iter().filter_map(find).collect()
 }
 
 pub(crate) fn keys(routes: &[Route]) -> Keys {
@@ -338,28 +357,8 @@ pub(crate) fn keys(routes: &[Route]) -> Keys {
         .collect()
 }
 
-/// The paths of one prefix that a neighbor may have in the decision (RFC 7911 sets no bound).
-const MAX_PATHS: usize = 256;
-
-/// Returns whether a neighbor's further path of a prefix is rejected: it has too many, or one that is sent on under
-/// the same identifier.
-fn exceeds_path_limit<K>(destination: &Destination<K>, new: &Route) -> bool {
-    let others = destination
-        .accepted()
-        .iter()
-        .filter(|held| held.peer == new.peer && held.path_id != new.path_id);
-    let mut count = 0;
-    for held in others {
-        count += 1;
-        if count == MAX_PATHS || sent_path_id(held) == sent_path_id(new) {
-            return true;
-        }
-    }
-    false
-}
-
 /// Returns whether the new route equals the held one, so that only its epoch changes.
-fn is_refresh(held: &Route, new: &Route) -> bool {
+pub(crate) fn is_refresh(held: &Route, new: &Route) -> bool {
     held.attrs.same(&new.attrs)
         && held.verdict == new.verdict
         && held.state.with(State::EPOCH, false) == new.state.with(State::EPOCH, false)

@@ -5,6 +5,8 @@ pub(crate) mod batch;
 pub(crate) mod class_table;
 pub(crate) mod edit;
 pub(crate) mod multi_route_edit;
+pub(crate) mod one_pass_edit;
+pub(crate) mod path_limits;
 pub(crate) mod prefix_lengths;
 pub(crate) mod route;
 pub(crate) mod routes;

@@ -3,7 +3,8 @@
 use smallvec::SmallVec;
 
 use crate::PeerId;
-use crate::adj_rib_in::edit::{Before, Edit, Edited, Limit, Tally, keys, swap};
+use crate::adj_rib_in::edit::{Before, Edit, Edited, Tally, keys, limit_of, swap};
+use crate::adj_rib_in::one_pass_edit::FEW_ROUTES;
 use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::shard::{Apply, Stored};
 use crate::adj_rib_in::table::Id;
@@ -16,7 +17,7 @@ pub(crate) type Path = (PeerId, u32);
 pub(crate) type Edits = SmallVec<[(Path, Edited); 1]>;
 
 /// The replacements of routes.
-type Changes = SmallVec<[(Path, Option<Route>); 2]>;
+pub(crate) type Changes = SmallVec<[(Path, Option<Route>); 2]>;
 
 impl<'a, K: Stored> Edit<'a, K> {
     /// Edits held routes of a destination, and counts them.
@@ -37,7 +38,7 @@ impl<'a, K: Stored> Edit<'a, K> {
             Edited::Keep | Edited::Remove => None,
         };
         let with = self.with_peer(path.0);
-        let limit = limit::<K>(&with, new.is_some());
+        let limit = limit_of::<K>(&with, new.is_some());
         let mut tally = Tally::default();
         self.replace(id, path, new, &limit, &mut tally);
         with.count::<K>(tally);
@@ -59,9 +60,12 @@ impl<'a, K: Stored> Edit<'a, K> {
     }
 
     /// As [`Edit::replace`] for several routes.
-    fn replace_all(&mut self, id: Id, changes: Changes) {
+    pub fn replace_all(&mut self, id: Id, changes: Changes) {
         if changes.is_empty() {
             return;
+        }
+        if changes.len().max(self.table.get(id).routes.len()) > FEW_ROUTES {
+            return self.replace_in_one_pass(id, changes);
         }
         let before = self.before_all(id, &changes);
         let decision = self.with.topology.decision();
@@ -69,9 +73,9 @@ impl<'a, K: Stored> Edit<'a, K> {
         let mut removed_routes: SmallVec<[Route; 2]> = SmallVec::new();
         for (path, mut new) in changes {
             let with = self.with_peer(path.0);
-            let limit = limit::<K>(&with, new.is_some());
+            let limit = limit_of::<K>(&with, new.is_some());
             let mut tally = Tally::default();
-            let Some(position) = self.admit(id, path, &mut new, &limit, &tally) else {
+            let Some(position) = self.admit(id, path, &mut new, &limit, &mut tally) else {
                 continue;
             };
             concerns_clients |= new.as_ref().is_some_and(Route::is_accepted);
@@ -93,11 +97,11 @@ impl<'a, K: Stored> Edit<'a, K> {
         }
     }
 
-    fn with_peer(&self, peer: PeerId) -> Apply<'a> {
+    pub fn with_peer(&self, peer: PeerId) -> Apply<'a> {
         Apply { peer, ..*self.with }
     }
 
-    fn before_all(&self, id: Id, changes: &Changes) -> Before {
+    pub fn before_all(&self, id: Id, changes: &Changes) -> Before {
         if self.clients.is_empty() {
             return Before::Nobody;
         }
@@ -118,13 +122,5 @@ impl<'a, K: Stored> Edit<'a, K> {
             true => Before::Best(BestTwo::of(held)),
             false => Before::All(keys(held)),
         }
-    }
-}
-
-/// The limit for a route. A removal meets none.
-fn limit<K: Stored>(with: &Apply<'_>, comes: bool) -> Limit {
-    match comes {
-        true => with.limit::<K>(),
-        false => Limit::default(),
     }
 }

@@ -71,11 +71,34 @@ impl Routes {
         removed
     }
 
+    /// Takes all routes out, in order.
+    pub fn take(&mut self) -> Vec<Route> {
+        match std::mem::take(self) {
+            Routes::None => Vec::new(),
+            Routes::One(route) => vec![route],
+            Routes::Two(routes) => routes.into(),
+            Routes::Many(routes) => routes.into_vec(),
+        }
+    }
+
     /// Bytes allocated besides the destination itself.
     pub fn heap_size(&self) -> usize {
         match self {
             Routes::Many(held) => allocated(size_of_val::<[Route]>(held)),
             _ => 0,
+        }
+    }
+}
+
+impl From<Vec<Route>> for Routes {
+    fn from(mut routes: Vec<Route>) -> Self {
+        match routes.len() {
+            0 => Routes::None,
+            1 => routes.pop().map_or(Routes::None, Routes::One),
+            _ => match <[Route; 2]>::try_from(routes) {
+                Ok(two) => Routes::Two(two),
+                Err(routes) => Routes::Many(routes.into_boxed_slice()),
+            },
         }
     }
 }
@@ -141,6 +164,9 @@ mod tests {
             let held: Vec<u32> = routes.iter().map(|route| route.path_id).collect();
             assert_eq!(held, twin);
             assert_eq!(routes.heap_size() > 0, twin.len() > 2);
+            let all = routes.take();
+            assert!(routes.is_empty() && all.len() == twin.len());
+            routes = all.into();
         }
     }
 }

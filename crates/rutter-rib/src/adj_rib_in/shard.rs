@@ -9,6 +9,7 @@ use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
 use crate::adj_rib_in::attr_set::AttrStore;
 use crate::adj_rib_in::edit::{Edit, Edited, Limit, Tally};
 use crate::adj_rib_in::multi_route_edit::Edits;
+use crate::adj_rib_in::one_pass_edit::FEW_ROUTES;
 use crate::adj_rib_in::prefix_lengths::PrefixLengths;
 use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::table::{Id, Table, accepted};
@@ -79,6 +80,20 @@ pub(crate) struct Op<K> {
     pub verdict: Verdict,
 }
 
+impl<K> Op<K> {
+    /// The route of a peer to insert; `None` to remove one.
+    #[inline(always)]
+    fn route(&self, peer: PeerId, sets: &[AttrSet]) -> Option<Route> {
+        sets.get(self.set as usize).map(|set| Route {
+            attrs: set.clone(),
+            path_id: self.path_id,
+            peer,
+            state: self.state,
+            verdict: self.verdict,
+        })
+    }
+}
+
 /// In place of an attribute set: withdraws the route.
 pub(crate) const WITHDRAW: u32 = u32::MAX;
 
@@ -100,7 +115,7 @@ impl Apply<'_> {
 
     pub fn count<K: Stored>(&self, tally: Tally) {
         if let Some(peer) = self.topology.peer(self.peer) {
-            peer.counts.add(K::FAMILY, tally.received, tally.accepted);
+            peer.counts.add(K::FAMILY, tally);
         }
     }
 }
@@ -124,9 +139,11 @@ impl<'a> Slice<'a> {
 
 /// The destinations that a slice of a walk visits: about a tenth of a millisecond.
 pub(crate) const MAX_VISITED: Id = 8 * 1024;
+/// The routes that a slice visits, but for those of its last destination: a peer chooses the number of paths of a prefix.
+const MAX_VISITED_ROUTES: usize = 8 * MAX_VISITED as usize;
 /// The routes that a slice edits before it releases the shard's lock for waiting threads. Each edit is recorded for
 /// the clients, which takes long where there are many.
-const MAX_EDITS: usize = 256;
+pub(crate) const MAX_EDITS: usize = 256;
 
 impl Shard {
     pub fn new(index: usize, seed: u64, lengths: &PerFamily<Arc<PrefixLengths>>) -> Self {
@@ -152,7 +169,8 @@ impl Shard {
         let plain = limit.most.is_none() && clients.all_receive_best(K::FAMILY, with.topology);
         let mut found = Vec::with_capacity(ops.len());
         table.find_all(ops.iter().map(|op| op.prefix), &mut found);
-        for (op, found) in ops.iter().zip(found) {
+        let mut deferred = Vec::new();
+        for (index, (op, found)) in ops.iter().zip(found).enumerate() {
             let id = match still_valid(table, found, op.prefix) {
                 Some(id) => id,
                 None if op.set == WITHDRAW => match table.find(op.prefix) {
@@ -161,14 +179,7 @@ impl Shard {
                 },
                 None => table.find_or_insert(op.prefix),
             };
-            let mut new = sets.get(op.set as usize).map(|set| Route {
-                attrs: set.clone(),
-                path_id: op.path_id,
-                peer: with.peer,
-                state: op.state,
-                verdict: op.verdict,
-            });
-            let path = (with.peer, op.path_id);
+            let mut new = op.route(with.peer, sets);
             let mut edit = Edit {
                 table,
                 clients,
@@ -181,9 +192,46 @@ impl Shard {
                     Err(route) => new = Some(route),
                 }
             }
-            edit.replace(id, path, new, &limit, &mut tally);
+            if edit.table.get(id).routes.len() > FEW_ROUTES {
+                deferred.push((id, index as u32));
+                continue;
+            }
+            edit.replace(id, (with.peer, op.path_id), new, &limit, &mut tally);
         }
-        self.finish::<K>(with, tally);
+        with.count::<K>(tally);
+        if !deferred.is_empty() {
+            self.apply_deferred(with, deferred, (ops, sets));
+        }
+        K::table_mut(self).release_if_empty();
+        self.deliver();
+    }
+
+    /// Applies the operations on destinations with many routes, those of each destination together. Until then nobody
+    /// else changes these destinations.
+    #[inline(never)]
+    fn apply_deferred<K: Stored>(
+        &mut self,
+        with: &Apply<'_>,
+        mut deferred: Vec<(Id, u32)>,
+        (ops, sets): (&[Op<K>], &[AttrSet]),
+    ) {
+        let mirror = self.mirror.clone();
+        let mirror = ShardMirror::of(mirror.as_deref(), self.index);
+        let (table, clients) = K::split(self);
+        deferred.sort_unstable();
+        for together in deferred.chunk_by(|a, b| a.0 == b.0) {
+            let mut edit = Edit {
+                table,
+                clients,
+                with,
+                mirror,
+            };
+            let change = |(_, index): &(Id, u32)| {
+                let op = &ops[*index as usize];
+                ((with.peer, op.path_id), op.route(with.peer, sets))
+            };
+            edit.replace_all(together[0].0, together.iter().map(change).collect());
+        }
     }
 
     /// Edits routes in a slice of destinations. `edit` is called with each route and returns its outcome. Returns the
@@ -193,14 +241,15 @@ impl Shard {
         slice: &Slice<'_>,
         mut edit: impl FnMut(K, &Route) -> Edited,
     ) -> Option<Id> {
-        let mut edited = 0;
+        let (mut edited, mut visited) = (0, 0);
         let mirror = self.mirror.clone();
         let mirror = ShardMirror::of(mirror.as_deref(), self.index);
         let (table, clients) = K::split(self);
         let end = table.id_end().min(slice.from + MAX_VISITED);
         let mut id = slice.from;
-        while id < end && edited < MAX_EDITS {
+        while id < end && edited < MAX_EDITS && visited < MAX_VISITED_ROUTES {
             let destination = table.get(id);
+            visited += destination.routes.len();
             let prefix = destination.prefix;
             let edits: Edits = destination
                 .routes
@@ -225,12 +274,6 @@ impl Shard {
         K::table_mut(self).release_if_empty();
         self.deliver();
         (id < K::table(self).id_end()).then_some(id)
-    }
-
-    fn finish<K: Stored>(&mut self, with: &Apply<'_>, tally: Tally) {
-        with.count::<K>(tally);
-        K::table_mut(self).release_if_empty();
-        self.deliver();
     }
 
     /// Moves records to the groups' inboxes. The shard's lock is held, so that their order is the shard's.

@@ -21,7 +21,33 @@ pub(crate) struct CatchUp {
     remembered_paths: PerFamily<Option<HeldPaths>>,
 }
 
-type HeldPaths = HashMap<Id, SmallVec<[u32; 2]>>;
+type HeldPaths = HashMap<Id, RememberedPaths>;
+
+/// The paths of one destination that a client may hold.
+#[derive(Debug, Default)]
+struct RememberedPaths {
+    paths: SmallVec<[u32; 2]>,
+    /// All paths that the client was ever sent and may hold are among them. Later ones it is not sent before it is
+    /// sent the present state, so they need not be remembered: a peer that changes paths again and again costs
+    /// nothing here.
+    is_complete: bool,
+}
+
+impl RememberedPaths {
+    fn add(&mut self, path: u32) {
+        if self.paths.len() == self.paths.capacity() && self.paths.spilled() {
+            self.remove_duplicates();
+        }
+        self.paths.push(path);
+    }
+
+    fn remove_duplicates(&mut self) {
+        self.paths.sort_unstable();
+        self.paths.dedup();
+        // The next time comes after as many additions as there are paths.
+        self.paths.reserve(self.paths.len());
+    }
+}
 
 impl CatchUp {
     pub fn new(peer: PeerId, style: &Style) -> Self {
@@ -35,25 +61,41 @@ impl CatchUp {
 
     /// Remembers the paths of a destination that changes: the client may hold them.
     pub fn remember_paths(&mut self, family: Family, id: Id, before: &[(PeerId, u32)]) {
-        for (peer, path_id) in before {
-            self.remember_path(family, id, path_id_of(*peer, *path_id));
-        }
-    }
-
-    /// As [`CatchUp::remember_paths`] for an identifier as sent.
-    pub fn remember_path(&mut self, family: Family, id: Id, sent: u32) {
         if let Some(held) = &mut self.remembered_paths[family] {
-            let paths = held.entry(id).or_default();
-            if !paths.contains(&sent) {
-                paths.push(sent);
+            let held = held.entry(id).or_default();
+            if !std::mem::replace(&mut held.is_complete, true) {
+                let sent = before
+                    .iter()
+                    .map(|(peer, path_id)| path_id_of(*peer, *path_id));
+                sent.for_each(|path| held.add(path));
             }
         }
     }
 
-    /// Takes the remembered paths of a destination that is about to be advertised again.
+    /// Remembers a path by its identifier as sent: an unsent message had it.
+    pub fn remember_path(&mut self, family: Family, id: Id, sent: u32) {
+        if let Some(held) = &mut self.remembered_paths[family] {
+            held.entry(id).or_default().add(sent);
+        }
+    }
+
+    /// Takes the remembered paths of a destination that is about to be advertised again, each once.
     pub fn take_paths(&mut self, family: Family, id: Id) -> SmallVec<[u32; 2]> {
         let held = self.remembered_paths[family].as_mut();
-        held.and_then(|held| held.remove(&id)).unwrap_or_default()
+        let held = held.and_then(|held| held.remove(&id));
+        held.map_or_else(SmallVec::new, |mut held| {
+            held.remove_duplicates();
+            held.paths
+        })
+    }
+
+    /// The number of remembered paths, each perhaps more than once.
+    #[cfg(test)]
+    fn remembered(&self) -> usize {
+        let held = self.remembered_paths.iter().flatten();
+        held.flat_map(HashMap::values)
+            .map(|held| held.paths.len())
+            .sum()
     }
 
     pub fn mark(&mut self, family: Family, id: Id) {
@@ -186,6 +228,41 @@ impl Ending {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::advertise::test_support::plain_style;
+
+    fn with_add_path() -> CatchUp {
+        let style = Style {
+            add_path: PerFamily::both(true),
+            ..plain_style()
+        };
+        CatchUp::new(PeerId(1), &style)
+    }
+
+    #[test]
+    fn paths_that_come_and_go_while_a_client_reads_nothing_are_not_remembered() {
+        let mut client = with_add_path();
+        let family = Family::Ipv4Unicast;
+        client.remember_path(family, 7, path_id_of(PeerId(2), 9));
+        client.remember_paths(family, 7, &[(PeerId(2), 0), (PeerId(3), 0)]);
+        for path_id in 1..100_000 {
+            client.remember_paths(family, 7, &[(PeerId(2), path_id)]);
+        }
+        let held = [(2, 0), (2, 9), (3, 0)].map(|(peer, path)| path_id_of(PeerId(peer), path));
+        assert_eq!(client.take_paths(family, 7).to_vec(), held);
+        client.remember_paths(family, 7, &[(PeerId(2), 5)]);
+        assert_eq!(client.take_paths(family, 7).len(), 1);
+    }
+
+    #[test]
+    fn paths_of_unsent_messages_are_remembered_once() {
+        let mut client = with_add_path();
+        for path in 0..1_000_000 {
+            client.remember_path(Family::Ipv4Unicast, 7, path % 1_000);
+        }
+        assert!(client.remembered() < 5_000, "{}", client.remembered());
+        let paths = client.take_paths(Family::Ipv4Unicast, 7);
+        assert_eq!(paths.to_vec(), (0..1_000).collect::<Vec<_>>());
+    }
 
     #[test]
     fn marks_are_taken_once_and_the_search_wraps() {

@@ -74,6 +74,10 @@ enum Slow {
 
 /// The destinations visited under one hold of a shard's lock.
 const SLICE: usize = 1024;
+/// The routes visited under one hold of a shard's lock, but for those of the last [`SEVERAL`] destinations.
+const SLICE_ROUTES: usize = 8 * 1024;
+/// The destinations taken at once.
+const SEVERAL: usize = 16;
 /// The slices without anything for the client that one call visits.
 const MAX_SILENT_SLICES: usize = 8;
 /// The number of destinations that are cheap enough to finish while all shards are locked.
@@ -245,14 +249,7 @@ impl ClientStream {
         topology: &Topology,
         most: usize,
     ) -> usize {
-        let mut ids = Vec::new();
-        let dirty = shard
-            .clients
-            .catching_up(self.peer)
-            .and_then(|one| one.dirty[K::FAMILY].as_mut());
-        if let Some(dirty) = dirty {
-            dirty.take(most, &mut ids);
-        }
+        let ids = take_ids::<K>(shard, self.peer, most);
         if ids.is_empty() {
             return 0;
         }
@@ -302,8 +299,12 @@ impl ClientStream {
         if view.is_empty() && !add_path {
             withdrawn.push((prefix, None));
         }
-        let is_sent = |path: &u32| view.iter().any(|(route, _)| sent_path_id(route) == *path);
-        let stale = held.iter().filter(|path| !is_sent(path));
+        let mut sent: smallvec::SmallVec<[u32; 4]> = smallvec::SmallVec::new();
+        if !held.is_empty() {
+            sent.extend(view.iter().map(|(route, _)| sent_path_id(route)));
+            sent.sort_unstable();
+        }
+        let stale = held.iter().filter(|path| sent.binary_search(path).is_err());
         withdrawn.extend(stale.map(|path| (prefix, Some(*path))));
         announced.extend(view.into_iter().map(|(route, _)| Line {
             prefix,
@@ -573,6 +574,29 @@ impl Chunk {
         self.start -= start;
         self.end -= start;
     }
+}
+
+/// Takes up to `most` marked destinations of a client, fewer where they have many routes.
+fn take_ids<K: Stored>(shard: &mut Shard, peer: PeerId, most: usize) -> Vec<(Id, bool)> {
+    let (table, clients) = K::split(shard);
+    let mut ids = Vec::new();
+    let dirty = clients
+        .catching_up(peer)
+        .and_then(|one| one.dirty[K::FAMILY].as_mut());
+    let Some(dirty) = dirty else { return ids };
+    let mut routes = 0;
+    while ids.len() < most && routes < SLICE_ROUTES {
+        let known = ids.len();
+        dirty.take(most.min(known + SEVERAL), &mut ids);
+        if ids.len() == known {
+            break;
+        }
+        let new = ids[known..].iter().filter(|(id, _)| *id < table.id_end());
+        routes += new
+            .map(|(id, _)| table.get(*id).routes.len())
+            .sum::<usize>();
+    }
+    ids
 }
 
 /// One line of a catch-up: a route of a destination.

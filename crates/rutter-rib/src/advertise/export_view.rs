@@ -4,6 +4,7 @@
 //! catch-up sends a whole view. A changed export policy compares the views of two policies, and `explain` names the
 //! reasons. The fast path of a plain exchange is a special case: its tests prove that it agrees.
 
+use std::borrow::Borrow;
 use std::fmt;
 
 use rutter_net::Family;
@@ -71,8 +72,9 @@ impl fmt::Display for Withheld {
 /// Clients of one group: a set of them, or a single one without the cost of a set.
 pub(crate) trait ClientSet: Clone + Default {
     fn is_empty(&self) -> bool;
-    fn insert(&mut self, client: PeerId);
+    fn and(self, other: &Self) -> Self;
     fn minus(self, other: &Self) -> Self;
+    fn extend(&mut self, other: &Self);
     fn iter(&self) -> impl Iterator<Item = PeerId> + '_;
     /// The clients among these that may receive a route.
     fn recipients(&self, scope: &Scope<'_>, rules: Rules, route: &Route) -> Self;
@@ -87,12 +89,16 @@ impl ClientSet for PeerSet {
         PeerSet::is_empty(self)
     }
 
-    fn insert(&mut self, client: PeerId) {
-        PeerSet::insert(self, client);
+    fn and(self, other: &Self) -> Self {
+        PeerSet::and(self, other)
     }
 
     fn minus(self, other: &Self) -> Self {
         PeerSet::minus(self, other)
+    }
+
+    fn extend(&mut self, other: &Self) {
+        PeerSet::extend(self, other);
     }
 
     fn iter(&self) -> impl Iterator<Item = PeerId> + '_ {
@@ -121,12 +127,16 @@ impl ClientSet for OneClient {
         self.0.is_none()
     }
 
-    fn insert(&mut self, client: PeerId) {
-        self.0 = Some(client);
+    fn and(self, other: &Self) -> Self {
+        OneClient(self.0.filter(|client| other.0 == Some(*client)))
     }
 
     fn minus(self, other: &Self) -> Self {
         OneClient(self.0.filter(|client| other.0 != Some(*client)))
+    }
+
+    fn extend(&mut self, other: &Self) {
+        self.0 = self.0.or(other.0);
     }
 
     fn iter(&self) -> impl Iterator<Item = PeerId> + '_ {
@@ -175,6 +185,16 @@ impl Scope<'_> {
             let allows = audience.is_none_or(|audience| audience.allows(client));
             (!allows).then_some(Withheld::Audience)
         }
+    }
+
+    /// Returns whether two routes are surely for the same clients, as most of one sender are.
+    fn have_same_recipients(&self, a: &Route, b: &Route) -> bool {
+        let topology = self.topology;
+        a.peer == b.peer
+            && topology.export_transition.is_none()
+            && a.attrs.audience() == b.attrs.audience()
+            && topology.has_otc(a) == topology.has_otc(b)
+            && self.carries(a) == self.carries(b)
     }
 
     /// The audience of a route; `None` for everybody.
@@ -247,7 +267,7 @@ fn best_path<'r, C: ClientSet>(
 }
 
 /// The best few paths of each client. Where MULTI_EXIT_DISC makes the order depend on the routes that a client may
-/// receive, the routes of each client are sorted separately.
+/// receive, these are sorted separately, once for all clients that may receive the same routes.
 fn client_by_client<'r, C: ClientSet>(
     scope: &Scope<'_>,
     rules: Rules,
@@ -256,41 +276,80 @@ fn client_by_client<'r, C: ClientSet>(
     (max_paths, med_is_partial): (usize, bool),
 ) -> ExportView<'r, C> {
     let decision = scope.topology.decision();
-    let mut view = ExportView::new();
-    for client in clients.iter() {
-        let may_receive = |route: &&&Route| scope.withheld(rules, route, client).is_none();
-        let visible = routes.iter().filter(may_receive).copied();
-        let mut add = |route| add_recipient(&mut view, route, client);
+    let mut recipients = vec![C::default(); routes.len()];
+    for (client, alike) in clients_alike(scope, rules, routes, clients) {
+        let may_receive = |at: &usize| scope.withheld(rules, routes[*at], client).is_none();
+        let visible = (0..routes.len()).filter(may_receive);
+        let mut add = |at: usize| recipients[at].extend(&alike);
         if !med_is_partial {
             visible.take(max_paths).for_each(add);
             continue;
         }
-        let mut visible: SmallVec<[&Route; 4]> = visible.collect();
+        let mut visible: SmallVec<[Numbered<'r>; 4]> = visible
+            .map(|at| Numbered {
+                route: routes[at],
+                at,
+            })
+            .collect();
         if max_paths == 1 {
-            decision
-                .best(&visible)
-                .into_iter()
-                .for_each(|best| add(visible[best]));
+            let best = decision.best(&visible);
+            best.into_iter().for_each(|best| add(visible[best].at));
         } else {
             decision.sort(&mut visible);
-            visible.into_iter().take(max_paths).for_each(add);
+            let first = visible.iter().take(max_paths);
+            first.for_each(|numbered| add(numbered.at));
         }
     }
-    view
+    let view = routes.iter().copied().zip(recipients);
+    view.filter(|(_, to)| !to.is_empty()).collect()
 }
 
-fn add_recipient<'r, C: ClientSet>(view: &mut ExportView<'r, C>, route: &'r Route, client: PeerId) {
-    let known = view
-        .iter_mut()
-        .find(|(known, _)| std::ptr::eq(*known, route));
-    match known {
-        Some((_, clients)) => clients.insert(client),
-        None => {
-            let mut clients = C::default();
-            clients.insert(client);
-            view.push((route, clients));
-        }
+/// A route with its place among those of its destination.
+struct Numbered<'r> {
+    route: &'r Route,
+    at: usize,
+}
+
+impl Borrow<Route> for Numbered<'_> {
+    fn borrow(&self) -> &Route {
+        self.route
     }
+}
+
+/// Divides clients into sets that may receive the same of these routes, each with one of its clients. A peer chooses the
+/// number of routes; the number of sets depends on their senders and audiences.
+fn clients_alike<C: ClientSet>(
+    scope: &Scope<'_>,
+    rules: Rules,
+    routes: &[&Route],
+    clients: &C,
+) -> Vec<(PeerId, C)> {
+    let mut sets = vec![clients.clone()];
+    let mut last: Option<&Route> = None;
+    for route in routes {
+        if last.is_some_and(|last| scope.have_same_recipients(last, route)) {
+            continue;
+        }
+        last = Some(route);
+        let recipients = clients.recipients(scope, rules, route);
+        let mut others = Vec::new();
+        for set in &mut sets {
+            let inside = set.clone().and(&recipients);
+            let outside = std::mem::take(set).minus(&recipients);
+            if inside.is_empty() {
+                *set = outside;
+            } else {
+                *set = inside;
+                others.extend(Some(outside).filter(|set| !set.is_empty()));
+            }
+        }
+        sets.append(&mut others);
+    }
+    let with_one = |set: C| {
+        let one = set.iter().next()?;
+        Some((one, set))
+    };
+    sets.into_iter().filter_map(with_one).collect()
 }
 
 #[cfg(test)]

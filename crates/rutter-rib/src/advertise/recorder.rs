@@ -100,11 +100,14 @@ impl<'a, K: Copy> Recorder<'a, K> {
     ) {
         let after = self.view(Rules::Present, after);
         let has_add_path = self.live.scope.has_add_path();
+        let identity = match has_add_path {
+            true => path_of,
+            false => source_of,
+        };
+        let certain = ViewIndex::of(certain, identity);
         for (route, to) in &after {
-            let holds = |(old, _): &&(&Route, PeerSet)| {
-                (!has_add_path || is_same_path(old, route)) && old.is_sent_like(route)
-            };
-            let held = certain.iter().filter(holds);
+            let held = certain.find(route);
+            let held = held.filter(|(old, _)| old.is_sent_like(route));
             let to = held.fold(to.clone(), |to, (_, clients)| to.minus(clients));
             self.announce(route, self.path_id(route), to);
         }
@@ -117,9 +120,11 @@ impl<'a, K: Copy> Recorder<'a, K> {
 
     /// Withdraws each path from the clients that do not receive it any more.
     fn withdraw_paths(&mut self, before: &ExportView<'_>, after: &ExportView<'_>) {
+        let after = ViewIndex::of(after, path_of);
         for (route, clients) in before {
-            let same_path = after.iter().filter(|(new, _)| is_same_path(new, route));
-            let lost = same_path.fold(clients.clone(), |lost, (_, to)| lost.minus(to));
+            let lost = after
+                .find(route)
+                .fold(clients.clone(), |lost, (_, to)| lost.minus(to));
             self.withdraw(route.peer, self.path_id(route), lost);
         }
     }
@@ -197,8 +202,48 @@ pub(crate) fn sent_path_id(route: &Route) -> u32 {
     path_id_of(route.peer, route.path_id)
 }
 
-fn is_same_path(a: &Route, b: &Route) -> bool {
-    a.peer == b.peer && a.path_id == b.path_id
+/// A number pair by which routes of two views are matched.
+type Identity = (usize, u32);
+
+/// The same for routes of one path.
+fn path_of(route: &Route) -> Identity {
+    (route.peer.index(), route.path_id)
+}
+
+/// The same for routes that clients cannot tell apart, if their state is the same.
+fn source_of(route: &Route) -> Identity {
+    (route.attrs.address(), u32::from(route.peer.0))
+}
+
+/// The entries of a view by the identity of their routes. A destination may have thousands of paths, so they are not
+/// searched one by one.
+struct ViewIndex<'v, 'r> {
+    view: &'v ExportView<'r>,
+    entries: SmallVec<[(Identity, u32); 4]>,
+    identity: fn(&Route) -> Identity,
+}
+
+impl<'v, 'r> ViewIndex<'v, 'r> {
+    fn of(view: &'v ExportView<'r>, identity: fn(&Route) -> Identity) -> Self {
+        let numbered = view.iter().zip(0..);
+        let entry = |((route, _), at): (&(&Route, _), u32)| (identity(route), at);
+        let mut entries: SmallVec<_> = numbered.map(entry).collect();
+        entries.sort_unstable();
+        ViewIndex {
+            view,
+            entries,
+            identity,
+        }
+    }
+
+    /// The entries with the identity of a route.
+    fn find(&self, route: &Route) -> impl Iterator<Item = &'v (&'r Route, PeerSet)> + '_ {
+        let wanted = (self.identity)(route);
+        let start = self.entries.partition_point(|entry| entry.0 < wanted);
+        let same = self.entries[start..].iter();
+        same.take_while(move |entry| entry.0 == wanted)
+            .map(|entry| &self.view[entry.1 as usize])
+    }
 }
 
 /// Adds the modifications that the route's own state asks for to those of its audience.

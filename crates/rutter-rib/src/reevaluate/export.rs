@@ -15,7 +15,7 @@ use crate::Rib;
 use crate::adj_rib_in::attr_set::AttrSet;
 use crate::adj_rib_in::edit::{keys, record_for_live};
 use crate::adj_rib_in::route::Route;
-use crate::adj_rib_in::shard::{MAX_VISITED, Shard, Stored};
+use crate::adj_rib_in::shard::{MAX_EDITS, MAX_VISITED, Shard, Stored};
 use crate::adj_rib_in::table::Id;
 use crate::adj_rib_in::verdict::ClassId;
 use crate::advertise::audience::{Audience, Audiences, EVERYONE};
@@ -126,15 +126,18 @@ impl Shard {
     fn reevaluate_export<K: Stored>(&mut self, topology: &Topology, from: Id) -> Option<Id> {
         let end = K::table(self).id_end();
         let differing = topology.export_transition.as_ref()?;
-        let slice = from..end.min(from + MAX_VISITED);
-        for id in slice.clone() {
+        let slice_end = end.min(from + MAX_VISITED);
+        let (mut id, mut edited) = (from, 0);
+        while id < slice_end && edited < MAX_EDITS {
             if differing.any_of(self.accepted::<K>(id)) {
                 self.readvertise::<K>(topology, id);
-                self.changes += 1;
+                edited += 1;
             }
+            id += 1;
         }
+        self.changes += edited as u64;
         self.deliver();
-        (slice.end < end).then_some(slice.end)
+        (id < end).then_some(id)
     }
 
     fn readvertise<K: Stored>(&mut self, topology: &Topology, id: Id) {

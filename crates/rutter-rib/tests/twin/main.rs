@@ -3,6 +3,7 @@
 
 mod lookup;
 mod model;
+mod paths;
 mod threads;
 mod world;
 

@@ -168,8 +168,8 @@ fn max_paths(client: u16, add_path: bool) -> usize {
     }
 }
 
-/// RFC 4271 §9.1.2.2: steps a, b and c remove routes, the rest choose.
-fn best_of(routes: &[(u16, &Attrs)]) -> usize {
+/// RFC 4271 §9.1.2.2: steps a, b and c remove routes, the rest choose. Of equal routes the first is the best.
+pub fn best_of(routes: &[(u16, &Attrs)]) -> usize {
     let mut left: Vec<usize> = (0..routes.len()).collect();
     let shortest = left.iter().map(|i| routes[*i].1.path.len()).min();
     left.retain(|i| Some(routes[*i].1.path.len()) == shortest);

@@ -250,6 +250,13 @@ impl World {
         self.rib.flush();
     }
 
+    /// Sends the bodies of several UPDATEs that are read at once.
+    pub fn send_at_once(&mut self, peer: u16, bodies: &[Vec<u8>]) {
+        bodies.iter().for_each(|body| self.push(peer, body));
+        self.rib.commit(&mut self.batch);
+        self.rib.flush();
+    }
+
     /// Runs `happens` after an UPDATE was parsed and before its commit.
     pub fn announce_around(
         &mut self,
@@ -366,6 +373,20 @@ impl Client {
             add_path_send: add_path,
             ..FamilyInfo::default()
         };
+        Client::up_with(rib, peer, family, remote_bgp_id)
+    }
+
+    /// Establishes a session with several paths a prefix in both directions.
+    pub fn up_with_paths(rib: &Rib, peer: u16) -> Self {
+        let family = FamilyInfo {
+            add_path_send: true,
+            add_path_receive: true,
+            ..FamilyInfo::default()
+        };
+        Client::up_with(rib, peer, family, bgp_id(peer))
+    }
+
+    fn up_with(rib: &Rib, peer: u16, family: FamilyInfo, remote_bgp_id: u32) -> Self {
         let session = SessionInfo {
             remote_bgp_id,
             remote_asn: Asn(asn(peer)),
@@ -376,7 +397,7 @@ impl Client {
         };
         Client {
             stream: rib.session_up(PeerId(peer), session).expect("a client"),
-            add_path,
+            add_path: family.add_path_send,
             unparsed: Vec::new(),
             held: BTreeMap::new(),
             end_of_rib: 0,
@@ -554,7 +575,7 @@ pub fn withdrawal(prefixes: &[Prefix]) -> Vec<u8> {
     body(&ipv4, &attributes, &[])
 }
 
-fn body(withdrawn: &[u8], attributes: &[u8], nlri: &[u8]) -> Vec<u8> {
+pub fn body(withdrawn: &[u8], attributes: &[u8], nlri: &[u8]) -> Vec<u8> {
     let mut out = (withdrawn.len() as u16).to_be_bytes().to_vec();
     out.extend(withdrawn);
     out.extend((attributes.len() as u16).to_be_bytes());
