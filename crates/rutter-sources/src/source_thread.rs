@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn a_busy_thread_is_left_after_a_second() {
         let (release, busy) = mpsc::channel::<()>();
-        let body = move |_: &SourceSignals| drop(busy.recv());
+        let body = move |_: &SourceSignals| assert!(busy.recv().is_err());
         let thread = SourceThread::start("test", body).unwrap();
         let start = Instant::now();
         assert!(!thread.stop());

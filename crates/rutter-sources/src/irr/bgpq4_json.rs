@@ -6,17 +6,8 @@ use rutter_irr::ListEntry;
 use rutter_net::Prefix;
 use serde::Deserialize;
 
-use super::list_file::{check_limit, set_range};
+use super::list_file::{ListFile, check_limit, set_range};
 use super::parse_error::ParseFileError;
-
-/// What one bgpq4 file has: the lists of all names, joined.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Bgpq4Lists {
-    /// The prefixes of `bgpq4 -j -4 …` or `-6`. They have no origins and no lines.
-    pub prefixes: Vec<ListEntry>,
-    /// The AS numbers of `bgpq4 -j -t …` (also `-f`), in order, without duplicates.
-    pub asns: Vec<u32>,
-}
 
 /// A row of a list.
 #[derive(Deserialize)]
@@ -35,32 +26,28 @@ struct PrefixRow {
     le: Option<u8>,
 }
 
-impl Bgpq4Lists {
-    /// Parses a file: one or more lists by name, as `bgpq4 -j -l NAME AS-SET` and `bgpq4 -j -t -l NAME AS-SET` write
-    /// them.
-    ///
-    /// # Errors
-    /// If the JSON has another form, or more than `limit` rows.
-    pub fn parse(text: &[u8], limit: usize) -> Result<Self, ParseFileError> {
-        let named: BTreeMap<String, Vec<Row>> = serde_json::from_slice(text)?;
-        let mut lists = Bgpq4Lists::default();
-        for (name, rows) in named {
-            for row in rows {
-                check_limit(lists.prefixes.len() + lists.asns.len(), limit, 0, "rows")?;
-                match row {
-                    Row::Asn(asn) => lists.asns.push(asn),
-                    Row::Prefix(row) => {
-                        let row = row.entry();
-                        let named = |why| ParseFileError::new(0, format!("list `{name}`: {why}"));
-                        lists.prefixes.push(row.map_err(named)?);
-                    }
+/// Parses a file: one or more lists by name, as `bgpq4 -j -l NAME AS-SET` and `bgpq4 -j -t -l NAME AS-SET` write them.
+/// Rows have neither origins nor lines. The lists of all names are joined.
+///
+/// # Errors
+/// If the JSON has another form, or more than `limit` rows.
+pub(crate) fn parse(text: &[u8], limit: usize) -> Result<ListFile, ParseFileError> {
+    let named: BTreeMap<String, Vec<Row>> = serde_json::from_slice(text)?;
+    let mut list = ListFile::default();
+    for (name, rows) in named {
+        for row in rows {
+            check_limit(list.rows.len() + list.asns.len(), limit, 0, "rows")?;
+            match row {
+                Row::Asn(asn) => list.asns.push(asn),
+                Row::Prefix(row) => {
+                    let row = row.entry();
+                    let named = |why| ParseFileError::new(0, format!("list `{name}`: {why}"));
+                    list.rows.push(row.map_err(named)?);
                 }
             }
         }
-        lists.asns.sort_unstable();
-        lists.asns.dedup();
-        Ok(lists)
     }
+    Ok(list)
 }
 
 impl PrefixRow {
@@ -88,36 +75,33 @@ mod tests {
 
     #[test]
     fn prefixes_and_asns_are_read() {
-        let lists = Bgpq4Lists::parse(PREFIXES, 9).unwrap();
+        let lists = parse(PREFIXES, 9).unwrap();
         let lengths: Vec<_> = lists
-            .prefixes
+            .rows
             .iter()
             .map(|row| (row.min_len, row.max_len))
             .collect();
         assert_eq!(lengths, [(24, 24), (22, 24), (24, 24)]);
-        let lists = Bgpq4Lists::parse(b"{\"NN\": [\n  64501,64500, 64500\n]}", 9).unwrap();
-        assert_eq!(lists.asns, [64_500, 64_501]);
-        assert_eq!(
-            Bgpq4Lists::parse(b"{\"NN\": []}", 9),
-            Ok(Bgpq4Lists::default())
-        );
+        let lists = parse(b"{\"NN\": [\n  64501,64500, 64500\n]}", 9).unwrap();
+        assert_eq!(lists.asns, [64_501, 64_500, 64_500]);
+        assert_eq!(parse(b"{\"NN\": []}", 9), Ok(ListFile::default()));
     }
 
     #[test]
     fn errors_name_line_or_list() {
-        let error = Bgpq4Lists::parse(b"{\"NN\": [\n 1,\n", 9).unwrap_err();
+        let error = parse(b"{\"NN\": [\n 1,\n", 9).unwrap_err();
         assert_eq!(error.line, 3, "{error}");
         let wrong = br#"{"NN": [{"prefix": "192.0.2.0/24", "less-equal": 99}]}"#;
-        let error = Bgpq4Lists::parse(wrong, 9).unwrap_err();
+        let error = parse(wrong, 9).unwrap_err();
         assert!(error.why.contains("NN"), "{error}");
-        assert!(Bgpq4Lists::parse(PREFIXES, 2).is_err());
+        assert!(parse(PREFIXES, 2).is_err());
         for wrong in [
             &b"[]"[..],
             b"{\"a\": [true]}",
             b"{\"a\": [4294967296]}",
             b"",
         ] {
-            assert!(Bgpq4Lists::parse(wrong, 9).is_err());
+            assert!(parse(wrong, 9).is_err());
         }
     }
 }

@@ -5,36 +5,9 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
+use super::irrd_limits::IrrdLimits;
 use super::irrd_query::IrrdQuery;
 use super::irrd_reply::{IrrdReply, IrrdReplyError};
-
-/// The limits on one connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct IrrdLimits {
-    /// The time to connect to one address.
-    pub connect_timeout: Duration,
-    /// The time without any byte from the server, while it owes a reply.
-    pub idle_timeout: Duration,
-    /// The time for the whole connection.
-    pub total_timeout: Duration,
-    /// The longest reply in bytes.
-    pub max_reply: usize,
-    /// The most queries without a reply. Their lines must fit into the socket's buffers.
-    pub pipeline: usize,
-}
-
-impl Default for IrrdLimits {
-    /// 10 s, 60 s, 30 min, 64 MiB, 64 queries.
-    fn default() -> Self {
-        IrrdLimits {
-            connect_timeout: Duration::from_secs(10),
-            idle_timeout: Duration::from_secs(60),
-            total_timeout: Duration::from_secs(1800),
-            max_reply: 64 << 20,
-            pipeline: 64,
-        }
-    }
-}
 
 /// A failed connection or query. It states the server and, where known, the query.
 #[derive(Debug)]
@@ -63,8 +36,6 @@ pub enum IrrdFault {
     Refused(String),
     /// The caller asked to stop.
     Stopped,
-    /// The answer exceeds a limit of the caller.
-    Limit(String),
 }
 
 impl IrrdError {
@@ -89,7 +60,6 @@ impl fmt::Display for IrrdError {
             IrrdFault::Reply(error) => error.fmt(f),
             IrrdFault::Refused(why) => write!(f, "the server refused it: {why}"),
             IrrdFault::Stopped => f.write_str("stopped"),
-            IrrdFault::Limit(why) => f.write_str(why),
         }
     }
 }
@@ -158,43 +128,36 @@ impl IrrdClient {
         self.stream.write_all(b"!!\n")
     }
 
-    /// The server as configured.
-    pub fn server(&self) -> &str {
-        &self.server
-    }
-
     /// Sends a query and waits for its reply.
     ///
     /// # Errors
     /// If the connection fails, or the reply breaks the protocol or a limit. The client is then of no further use.
     pub fn query(&mut self, query: IrrdQuery) -> Result<IrrdReply, IrrdError> {
         let mut answer = IrrdReply::Empty;
-        self.query_all(std::slice::from_ref(&query), |_, reply| {
-            answer = reply;
-            Ok(())
-        })?;
+        self.query_all(std::slice::from_ref(&query), |_, reply| answer = reply)?;
         Ok(answer)
     }
 
     /// Sends queries without waiting for each reply, and calls `each` with the place of a query and its reply, in order.
     ///
     /// # Errors
-    /// As [`query`](Self::query), or if `each` returns an error.
+    /// As [`query`](Self::query). The error is that of the query behind the last one that `each` received.
     pub fn query_all(
         &mut self,
         queries: &[IrrdQuery],
-        mut each: impl FnMut(usize, IrrdReply) -> Result<(), String>,
+        mut each: impl FnMut(usize, IrrdReply),
     ) -> Result<(), IrrdError> {
+        let window = self.limits.pipeline.max(1);
         let mut sent = 0;
         for (at, query) in queries.iter().enumerate() {
-            if sent == at {
-                let window = self.limits.pipeline.max(1);
-                let next = &queries[at..queries.len().min(at + window)];
+            // Half a window at a time, so that the server always has queries.
+            if sent - at <= window / 2 {
+                let next = &queries[sent..queries.len().min(at + window)];
                 self.send(next).map_err(|why| self.error(query, why))?;
                 sent += next.len();
             }
             let reply = self.receive().map_err(|why| self.error(query, why))?;
-            each(at, reply).map_err(|why| self.error(query, IrrdFault::Limit(why)))?;
+            each(at, reply);
         }
         Ok(())
     }

@@ -9,20 +9,14 @@ use super::as_set_name::{AsSetName, is_registry};
 /// A query of one line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum IrrdQuery {
-    /// `!n`: the name of the client, for the server's log.
-    ClientName,
     /// `!s`: selects the registries in which later queries search, in order.
     Registries(Vec<String>),
     /// `!s-lc`: the registries that are selected.
     CurrentRegistries,
     /// `!i`: the members of an AS-SET.
     Members(String),
-    /// `!i…,1`: the AS numbers of an AS-SET and of all sets in it.
-    MembersRecursive(String),
     /// `!g` or `!6`: the prefixes of the route objects with an origin.
     Prefixes(Family, u32),
-    /// `!a4` or `!a6`: the prefixes of all AS numbers of an AS-SET.
-    SetPrefixes(Family, String),
 }
 
 impl IrrdQuery {
@@ -46,31 +40,17 @@ impl IrrdQuery {
     pub fn members(name: &AsSetName) -> Self {
         IrrdQuery::Members(name.set().to_owned())
     }
-
-    /// All AS numbers of a set. The server follows the sets in it.
-    pub fn members_recursive(name: &AsSetName) -> Self {
-        IrrdQuery::MembersRecursive(name.set().to_owned())
-    }
-
-    /// All prefixes of a set's AS numbers. The server follows the sets in it.
-    pub fn set_prefixes(family: Family, name: &AsSetName) -> Self {
-        IrrdQuery::SetPrefixes(family, name.set().to_owned())
-    }
 }
 
 impl fmt::Display for IrrdQuery {
     /// The line without its end.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            IrrdQuery::ClientName => f.write_str("!nrutter"),
             IrrdQuery::Registries(names) => write!(f, "!s{}", names.join(",")),
             IrrdQuery::CurrentRegistries => f.write_str("!s-lc"),
             IrrdQuery::Members(set) => write!(f, "!i{set}"),
-            IrrdQuery::MembersRecursive(set) => write!(f, "!i{set},1"),
             IrrdQuery::Prefixes(Family::Ipv4Unicast, asn) => write!(f, "!gAS{asn}"),
             IrrdQuery::Prefixes(Family::Ipv6Unicast, asn) => write!(f, "!6AS{asn}"),
-            IrrdQuery::SetPrefixes(Family::Ipv4Unicast, set) => write!(f, "!a4{set}"),
-            IrrdQuery::SetPrefixes(Family::Ipv6Unicast, set) => write!(f, "!a6{set}"),
         }
     }
 }
@@ -86,21 +66,33 @@ pub enum AsSetMember {
 
 /// Parses the members of a set. Words of other kinds are counted and left out, because IRRs contain errors of their
 /// users.
-pub(crate) fn members(data: &[u8]) -> (Vec<AsSetMember>, usize) {
-    words(data, |word| {
+///
+/// # Errors
+/// If there are more than `limit` members.
+pub(crate) fn members(data: &[u8], limit: usize) -> Result<(Vec<AsSetMember>, usize), String> {
+    let parsed = words(data, limit, |word| {
         let asn = word
             .parse::<Asn>()
             .ok()
             .filter(|_| word.len() > 2 && is_as(word));
         let asn = asn.map(|asn| AsSetMember::Asn(asn.0));
         asn.or_else(|| word.parse().ok().map(AsSetMember::Set))
-    })
+    });
+    parsed.ok_or_else(|| format!("it has more than {limit} members"))
 }
 
 /// Parses prefixes of one family. Words of other kinds are counted and left out.
-pub(crate) fn prefixes(data: &[u8], family: Family) -> (Vec<Prefix>, usize) {
+///
+/// # Errors
+/// If there are more than `limit` prefixes.
+pub(crate) fn prefixes(
+    data: &[u8],
+    family: Family,
+    limit: usize,
+) -> Result<(Vec<Prefix>, usize), String> {
     let of_family = |prefix: &Prefix| prefix.family() == family;
-    words(data, |word| word.parse().ok().filter(of_family))
+    let parsed = words(data, limit, |word| word.parse().ok().filter(of_family));
+    parsed.ok_or_else(|| format!("it has more than {limit} prefixes"))
 }
 
 fn is_as(word: &str) -> bool {
@@ -108,8 +100,13 @@ fn is_as(word: &str) -> bool {
         .is_some_and(|head| head.eq_ignore_ascii_case("AS"))
 }
 
-/// Parses words separated by spaces. Returns them with the number of those that cannot be parsed.
-fn words<T>(data: &[u8], parse: impl Fn(&str) -> Option<T>) -> (Vec<T>, usize) {
+/// Parses words separated by spaces. Returns them with the number of those that cannot be parsed; `None` if more than
+/// `limit` can.
+fn words<T>(
+    data: &[u8],
+    limit: usize,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Option<(Vec<T>, usize)> {
     let mut parsed = Vec::new();
     let mut ignored = 0;
     for word in data
@@ -117,11 +114,12 @@ fn words<T>(data: &[u8], parse: impl Fn(&str) -> Option<T>) -> (Vec<T>, usize) {
         .filter(|word| !word.is_empty())
     {
         match std::str::from_utf8(word).ok().and_then(&parse) {
+            Some(_) if parsed.len() == limit => return None,
             Some(item) => parsed.push(item),
             None => ignored += 1,
         }
     }
-    (parsed, ignored)
+    Some((parsed, ignored))
 }
 
 #[cfg(test)]
@@ -134,13 +132,11 @@ mod tests {
         let v6 = Family::Ipv6Unicast;
         for (query, line) in [
             (IrrdQuery::members(&set), "!iAS-FOO"),
-            (IrrdQuery::members_recursive(&set), "!iAS-FOO,1"),
             (
                 IrrdQuery::Prefixes(Family::Ipv4Unicast, 64_500),
                 "!gAS64500",
             ),
             (IrrdQuery::Prefixes(v6, 64_500), "!6AS64500"),
-            (IrrdQuery::set_prefixes(v6, &set), "!a6AS-FOO"),
             (
                 IrrdQuery::registries(&["RIPE".into(), "RADB".into()]).unwrap(),
                 "!sRIPE,RADB",
@@ -154,14 +150,21 @@ mod tests {
 
     #[test]
     fn answers_are_lists_of_words() {
-        let (found, ignored) = members(b"AS64500 as-foo AS1:AS-BAR\nPRFX AS99999999999 64500 AS\n");
+        let (found, ignored) = members(
+            b"AS64500 as-foo AS1:AS-BAR\nPRFX AS99999999999 64500 AS\n",
+            3,
+        )
+        .unwrap();
         assert_eq!(found.len(), 3);
         assert_eq!(found[0], AsSetMember::Asn(64_500));
         assert_eq!(ignored, 4);
         let (found, ignored) = prefixes(
             b"192.0.2.0/24 2001:db8::/32 192.0.2.1/24",
             Family::Ipv4Unicast,
-        );
+            1,
+        )
+        .unwrap();
         assert_eq!((found.len(), ignored), (1, 2));
+        assert!(members(b"AS1 AS2 x", 1).is_err());
     }
 }

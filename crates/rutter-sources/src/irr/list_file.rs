@@ -1,53 +1,70 @@
-//! Lists of prefixes and of AS numbers, one per line.
+//! Lists of prefixes and AS numbers in files.
 
 use rutter_irr::ListEntry;
 use rutter_net::{Asn, Ipv4Prefix, Ipv6Prefix, Prefix};
 
+use super::bgpq4_json;
 use super::parse_error::{ParseFileError, lines};
 
-/// Parses a list of prefixes. A line has a prefix, then `le N`, `ge N` or both, then the origin if the list has origins:
-///
-/// ```text
-/// 192.0.2.0/24
-/// 198.51.100.0/22 le 24          # the prefix, and longer ones up to /24
-/// 2001:db8::/32 ge 40 le 48 AS64500
-/// ```
-///
-/// `ge N` without `le` allows all longer lengths. Each row keeps its line.
-///
-/// # Errors
-/// If a line has another form, or the list has more than `limit` rows.
-pub fn parse_prefix_list(text: &[u8], limit: usize) -> Result<Vec<ListEntry>, ParseFileError> {
-    let mut rows = Vec::new();
-    for line in lines(text) {
-        let (number, content) = line?;
-        check_limit(rows.len(), limit, number, "prefixes")?;
-        let mut row = parse_row(content).map_err(|why| ParseFileError::new(number, why))?;
-        row.line = u32::try_from(number).ok();
-        rows.push(row);
-    }
-    Ok(rows)
+/// The content of a list.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct ListFile {
+    /// The prefixes.
+    pub rows: Vec<ListEntry>,
+    /// The AS numbers, in order, without duplicates.
+    pub asns: Vec<u32>,
 }
 
-/// Parses a list of AS numbers: one or more on each line, separated by spaces or commas, as `AS64500` or `64500`.
-///
-/// # Errors
-/// If a word is no AS number, or the list has more than `limit` numbers.
-pub fn parse_asn_list(text: &[u8], limit: usize) -> Result<Vec<u32>, ParseFileError> {
-    let mut asns = Vec::new();
-    for line in lines(text) {
-        let (number, content) = line?;
-        let words = content.split(|c: char| c.is_whitespace() || c == ',');
-        for word in words.filter(|word| !word.is_empty()) {
-            check_limit(asns.len(), limit, number, "AS numbers")?;
-            let asn: Result<Asn, _> = word.parse();
-            asns.push(
-                asn.map_err(|error| ParseFileError::new(number, error.to_string()))?
-                    .0,
-            );
-        }
+impl ListFile {
+    /// Parses a list: the JSON of bgpq4 if it begins with `{`, else text. A line of text has an AS number, or a prefix,
+    /// then `le N`, `ge N` or both, then the origin if the list has origins:
+    ///
+    /// ```text
+    /// AS64501
+    /// 192.0.2.0/24
+    /// 198.51.100.0/22 le 24          # the prefix, and longer ones up to /24
+    /// 2001:db8::/32 ge 40 le 48 AS64500
+    /// ```
+    ///
+    /// `ge N` without `le` allows all longer lengths. Each row of text keeps its line. The origins of rows are AS numbers
+    /// of the list.
+    ///
+    /// # Errors
+    /// If a line has another form, or the list has more than `limit` rows.
+    pub fn parse(text: &[u8], limit: usize) -> Result<Self, ParseFileError> {
+        let mut list = match text.trim_ascii_start().first() {
+            Some(b'{') => bgpq4_json::parse(text, limit)?,
+            _ => Self::parse_text(text, limit)?,
+        };
+        list.asns
+            .extend(list.rows.iter().filter_map(|row| row.origin));
+        list.asns.sort_unstable();
+        list.asns.dedup();
+        Ok(list)
     }
-    Ok(asns)
+
+    fn parse_text(text: &[u8], limit: usize) -> Result<Self, ParseFileError> {
+        let mut list = ListFile::default();
+        for line in lines(text) {
+            let (number, content) = line?;
+            check_limit(list.rows.len() + list.asns.len(), limit, number, "rows")?;
+            if let Some(asn) = as_number(content) {
+                list.asns.push(asn);
+                continue;
+            }
+            let mut row = parse_row(content).map_err(|why| ParseFileError::new(number, why))?;
+            row.line = u32::try_from(number).ok();
+            list.rows.push(row);
+        }
+        Ok(list)
+    }
+}
+
+/// An AS number as `AS64500`.
+fn as_number(word: &str) -> Option<u32> {
+    let digits = word.strip_prefix("AS").or(word.strip_prefix("as"))?;
+    let asn: Asn = digits.parse().ok()?;
+    Some(asn.0)
 }
 
 /// Refuses one row more than the limit.
@@ -133,7 +150,7 @@ mod tests {
     #[test]
     fn rows_have_lengths_origins_and_lines() {
         let text = b"# members\n192.0.2.0/24\n\n198.51.100.0/22 le 24 # some\r\n2001:db8::/32 ge 40 le 48 AS64500\n10.0.0.0/8 64501 ge 9\n";
-        let rows = parse_prefix_list(text, 4).unwrap();
+        let rows = ListFile::parse(text, 4).unwrap().rows;
         let short: Vec<_> = rows
             .iter()
             .map(|r| (r.min_len, r.max_len, r.origin, r.line))
@@ -147,7 +164,7 @@ mod tests {
                 (9, 32, Some(64_501), Some(6)),
             ]
         );
-        assert_eq!(parse_prefix_list(text, 3).unwrap_err().line, 6);
+        assert_eq!(ListFile::parse(text, 3).unwrap_err().line, 6);
     }
 
     #[test]
@@ -162,7 +179,7 @@ mod tests {
             ("192.0.2.0/24 upto 25", "`upto`"),
             ("192.0.2.0/24 AS1 AS2", "two origins"),
         ] {
-            let error = parse_prefix_list(format!("\n{line}\n").as_bytes(), 9).unwrap_err();
+            let error = ListFile::parse(format!("\n{line}\n").as_bytes(), 9).unwrap_err();
             assert!(
                 error.line == 2 && error.why.contains(part),
                 "{line}: {error}"
@@ -170,13 +187,13 @@ mod tests {
         }
         let long = [b' '; 5000];
         assert!(
-            parse_prefix_list(&long, 9)
+            ListFile::parse(&long, 9)
                 .unwrap_err()
                 .why
                 .contains("4096 bytes")
         );
         assert!(
-            parse_prefix_list(b"\xff", 9)
+            ListFile::parse(b"\xff", 9)
                 .unwrap_err()
                 .why
                 .contains("UTF-8")
@@ -184,12 +201,13 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_asns_are_read() {
-        assert_eq!(
-            parse_asn_list(b"AS64500, 64501\n1.10 # dot\n", 9),
-            Ok(vec![64_500, 64_501, 65_546])
-        );
-        assert_eq!(parse_asn_list(b"1\nfoo\n", 9).unwrap_err().line, 2);
-        assert_eq!(parse_asn_list(b"1 2\n3", 2).unwrap_err().line, 2);
+    fn as_numbers_are_those_of_lines_and_rows() {
+        let text = b"AS64502\n192.0.2.0/24 AS64500\nas64500\n1.10 # no AS number\n";
+        assert_eq!(ListFile::parse(text, 9).unwrap_err().line, 4);
+        let list = ListFile::parse(&text[..37], 9).unwrap();
+        assert_eq!((list.asns, list.rows.len()), (vec![64_500, 64_502], 1));
+        assert_eq!(ListFile::parse(text, 2).unwrap_err().line, 3);
+        let json = ListFile::parse(b" {\"NN\": [64501]}", 9).unwrap();
+        assert_eq!(json.asns, [64_501]);
     }
 }

@@ -1,23 +1,41 @@
 //! IRR data from servers and files.
 
-mod as_set_expansion;
+mod as_set_limits;
 mod as_set_name;
+mod assemble;
 mod bgpq4_json;
+mod copy;
+mod decision;
+mod fetch;
+mod files;
 mod irrd_client;
+mod irrd_limits;
 mod irrd_query;
 mod irrd_reply;
+mod irrd_server;
+mod irrd_servers;
 mod list_file;
+mod member_settings;
+mod origin_set;
+mod packed_rows;
 mod parse_error;
 mod peering_db;
+mod record;
+mod runner;
+mod set_graph;
+mod settings;
+mod source;
+mod status_rows;
+mod store;
+mod wanted;
 mod whois_dumps;
 
-pub use as_set_expansion::ExpansionLimits;
+pub use as_set_limits::AsSetLimits;
 pub use as_set_name::{AsSetName, ParseAsSetError};
-pub use bgpq4_json::Bgpq4Lists;
-pub use irrd_client::{IrrdClient, IrrdError, IrrdFault, IrrdLimits, StopCheck};
-pub use irrd_query::{AsSetMember, IrrdQuery};
+pub use irrd_limits::IrrdLimits;
 pub use irrd_reply::{IrrdReply, IrrdReplyError};
-pub use list_file::{parse_asn_list, parse_prefix_list};
+pub use member_settings::IrrMemberSettings;
 pub use parse_error::ParseFileError;
 pub use peering_db::{PeeringDb, PeeringDbNet};
-pub use whois_dumps::{PrefixOrigins, parse_arin_dump, parse_registro_br_dump};
+pub use settings::IrrSettings;
+pub use source::IrrSource;

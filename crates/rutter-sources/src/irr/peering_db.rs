@@ -1,6 +1,6 @@
 //! Facts about networks from PeeringDB.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Deserialize;
 
@@ -61,6 +61,13 @@ impl PeeringDb {
     /// The network with an AS number.
     pub fn net(&self, asn: u32) -> Option<&PeeringDbNet> {
         self.nets.get(&asn)
+    }
+
+    /// The AS-SETs by AS number, of the networks that have any.
+    pub(crate) fn into_as_sets(self) -> BTreeMap<u32, Vec<AsSetName>> {
+        let nets = self.nets.into_values();
+        let nets = nets.filter(|net| !net.as_sets.is_empty());
+        nets.map(|net| (net.asn, net.as_sets)).collect()
     }
 
     /// Returns the number of networks.

@@ -7,7 +7,7 @@ use super::list_file::check_limit;
 use super::parse_error::{ParseFileError, records};
 
 /// The prefixes of a dump with their origins.
-pub type PrefixOrigins = Vec<(Prefix, u32)>;
+pub(crate) type PrefixOrigins = Vec<(Prefix, u32)>;
 
 #[derive(Deserialize)]
 struct ArinDump {
@@ -34,7 +34,7 @@ struct ArinRecord {
 ///
 /// # Errors
 /// If the JSON has another form or schema, or more than `limit` records.
-pub fn parse_arin_dump(text: &[u8], limit: usize) -> Result<PrefixOrigins, ParseFileError> {
+pub(crate) fn parse_arin_dump(text: &[u8], limit: usize) -> Result<PrefixOrigins, ParseFileError> {
     let dump: ArinDump = serde_json::from_slice(text)?;
     let whole = |why: String| ParseFileError::new(0, why);
     if dump.source != "ARIN-WHOIS" {
@@ -71,7 +71,10 @@ pub fn parse_arin_dump(text: &[u8], limit: usize) -> Result<PrefixOrigins, Parse
 ///
 /// # Errors
 /// If a line has another form, or the file has more than `limit` prefixes.
-pub fn parse_registro_br_dump(text: &[u8], limit: usize) -> Result<PrefixOrigins, ParseFileError> {
+pub(crate) fn parse_registro_br_dump(
+    text: &[u8],
+    limit: usize,
+) -> Result<PrefixOrigins, ParseFileError> {
     let mut rows = Vec::new();
     for line in records(text) {
         let (number, content) = line?;

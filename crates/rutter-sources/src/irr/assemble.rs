@@ -1,0 +1,115 @@
+//! Makes the data that routes are checked against from the store.
+
+use std::path::Path;
+
+use rutter_irr::{IrrBuilder, IrrData, IrrKind, IrrMember, IrrTooLarge};
+
+use super::files::files;
+use super::member_settings::IrrMemberSettings;
+use super::origin_set::OriginSet;
+use super::record::View;
+use super::settings::IrrSettings;
+use super::store::{FileKey, IrrStore};
+use super::wanted::Wanted;
+
+/// Builds the data in force. With `known_only`, a member of which an answer is missing is left out, so that its routes
+/// are not checked: nothing is known about them before the first refresh. Otherwise missing answers add nothing.
+///
+/// # Errors
+/// If there are too many entries.
+pub(crate) fn assemble(
+    settings: &IrrSettings,
+    store: &IrrStore,
+    wanted: &Wanted,
+    known_only: bool,
+) -> Result<IrrData, IrrTooLarge> {
+    let mut builder = IrrBuilder::new();
+    for (number, sets) in &wanted.members {
+        let Some(Some(member)) = settings.members.get(usize::from(*number)) else {
+            continue;
+        };
+        if !known_only || sets.iter().all(|set| is_known(settings, store, set)) {
+            add_member(&mut builder, IrrMember(*number), member);
+            add_sets(&mut builder, IrrMember(*number), sets, settings, store);
+        }
+    }
+    add_route_objects(&mut builder, settings, store, wanted);
+    for (key, kind, name) in [
+        (FileKey::Arin, IrrKind::Arin, "ARIN"),
+        (FileKey::RegistroBr, IrrKind::RegistroBr, "registro.br"),
+    ] {
+        let source = builder.add_source(name);
+        let rows = store
+            .file(&key)
+            .into_iter()
+            .flat_map(|file| file.rows.iter());
+        for row in rows {
+            builder.add_route_object(row.prefix, row.origin.unwrap_or(0), kind, source);
+        }
+    }
+    builder.build()
+}
+
+fn add_member(builder: &mut IrrBuilder, number: IrrMember, member: &IrrMemberSettings) {
+    builder.add_member(number, member.rules);
+    builder.add_white_origins(number, member.white_asns.iter().copied());
+    builder.add_white_prefixes(number, WHITE_LIST, member.white_prefixes.iter().copied());
+    builder.add_white_routes(number, WHITE_LIST, member.white_routes.iter().copied());
+}
+
+fn add_sets(
+    builder: &mut IrrBuilder,
+    number: IrrMember,
+    sets: &[OriginSet],
+    settings: &IrrSettings,
+    store: &IrrStore,
+) {
+    for set in sets {
+        let name = set.to_string();
+        let asns = store.asns(set, View::Good).unwrap_or_default();
+        builder.add_origins(number, &name, asns.iter().copied());
+        if let Some(list) = store.list(set).filter(|list| !list.rows.is_empty()) {
+            let path = path_of(settings, &name).unwrap_or(Path::new(""));
+            builder.add_list(number, &path.display().to_string(), list.rows.iter());
+        }
+    }
+}
+
+fn add_route_objects(
+    builder: &mut IrrBuilder,
+    settings: &IrrSettings,
+    store: &IrrStore,
+    wanted: &Wanted,
+) {
+    let source = match settings.sources.as_slice() {
+        [] => builder.add_source(&settings.servers.join(", ")),
+        sources => builder.add_source(&sources.join(", ")),
+    };
+    for origin in store.needed_origins(wanted, View::Good) {
+        let record = store.origins.get(&origin);
+        let rows = record.and_then(|record| record.good.as_ref());
+        for row in rows.into_iter().flat_map(|rows| rows.iter()) {
+            builder.add_route_object(row.prefix, origin, IrrKind::RouteObject, source);
+        }
+    }
+}
+
+/// Returns whether a set and the prefixes of its origins are known.
+fn is_known(settings: &IrrSettings, store: &IrrStore, set: &OriginSet) -> bool {
+    let Some(asns) = store.asns(set, View::Good) else {
+        return false;
+    };
+    let has_rows = |asn: &u32| {
+        let record = store.origins.get(asn);
+        record.is_some_and(|record| record.good.is_some())
+    };
+    settings.servers.is_empty() || store.has_prefixes(set) || asns.iter().all(has_rows)
+}
+
+fn path_of<'a>(settings: &'a IrrSettings, set: &str) -> Option<&'a Path> {
+    let wanted = FileKey::List(set.to_owned());
+    let mut files = files(settings);
+    files.find_map(|(key, path)| (key == wanted).then_some(path))
+}
+
+const WHITE_LIST: &str = "white-list";

@@ -1,0 +1,99 @@
+//! Reads lists and dumps in files.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use rutter_irr::ListEntry;
+
+use super::list_file::ListFile;
+use super::packed_rows::PackedRows;
+use super::parse_error::ParseFileError;
+use super::peering_db::PeeringDb;
+use super::settings::IrrSettings;
+use super::store::{FileContent, FileKey, IrrStore};
+use super::whois_dumps::{PrefixOrigins, parse_arin_dump, parse_registro_br_dump};
+
+/// The files of the settings with their roles.
+pub(crate) fn files(settings: &IrrSettings) -> impl Iterator<Item = (FileKey, &Path)> {
+    let lists = settings.files.iter();
+    let lists = lists.map(|(name, path)| {
+        let name = name.to_ascii_uppercase();
+        (FileKey::List(name), path.as_path())
+    });
+    let dumps = [
+        (FileKey::Arin, settings.arin_whois.as_deref()),
+        (FileKey::RegistroBr, settings.registro_br.as_deref()),
+        (FileKey::PeeringDb, settings.peeringdb.as_deref()),
+    ];
+    let dumps = dumps
+        .into_iter()
+        .filter_map(|(key, path)| Some((key, path?)));
+    lists.chain(dumps)
+}
+
+/// Reads all files into the store. A file that cannot be read keeps what it had.
+pub(crate) fn read_files(settings: &IrrSettings, store: &mut IrrStore) {
+    store
+        .files
+        .retain(|key, _| files(settings).any(|(known, _)| known == *key));
+    for (key, path) in files(settings) {
+        let read = read(&key, path);
+        let record = store.files.entry(key).or_default();
+        match read {
+            Ok(content) => record.offer(content),
+            Err(why) => record.error = Some(format!("{}: {why}", path.display())),
+        }
+    }
+}
+
+fn read(key: &FileKey, path: &Path) -> Result<FileContent, String> {
+    let text = read_bounded(path)?;
+    parse(key, &text).map_err(|error| error.to_string())
+}
+
+fn read_bounded(path: &Path) -> Result<Vec<u8>, String> {
+    let file = File::open(path).map_err(|why| format!("cannot be read: {why}"))?;
+    let mut text = Vec::new();
+    let read = file.take(MAX_FILE + 1).read_to_end(&mut text);
+    read.map_err(|why| format!("cannot be read: {why}"))?;
+    if text.len() as u64 > MAX_FILE {
+        return Err(format!("has more than {} MiB", MAX_FILE >> 20));
+    }
+    Ok(text)
+}
+
+fn parse(key: &FileKey, text: &[u8]) -> Result<FileContent, ParseFileError> {
+    Ok(match key {
+        FileKey::List(_) => {
+            let list = ListFile::parse(text, MAX_ROWS)?;
+            FileContent {
+                asns: list.asns.into(),
+                rows: PackedRows::new(list.rows),
+                ..FileContent::default()
+            }
+        }
+        FileKey::Arin => dump(parse_arin_dump(text, MAX_ROWS)?),
+        FileKey::RegistroBr => dump(parse_registro_br_dump(text, MAX_ROWS)?),
+        FileKey::PeeringDb => FileContent {
+            as_sets: PeeringDb::parse(text, MAX_ROWS)?.into_as_sets(),
+            ..FileContent::default()
+        },
+    })
+}
+
+fn dump(rows: PrefixOrigins) -> FileContent {
+    let rows = rows.into_iter().map(|(prefix, origin)| ListEntry {
+        origin: Some(origin),
+        ..prefix.into()
+    });
+    FileContent {
+        rows: PackedRows::new(rows),
+        ..FileContent::default()
+    }
+}
+
+/// The longest file in bytes.
+const MAX_FILE: u64 = 512 << 20;
+/// The most rows of a file.
+const MAX_ROWS: usize = 4_000_000;

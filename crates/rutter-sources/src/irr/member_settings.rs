@@ -1,0 +1,20 @@
+//! A member of the exchange, as the IRR source needs it.
+
+use rutter_irr::{IrrRules, ListEntry};
+
+/// A member whose routes are compared with IRR data.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct IrrMemberSettings {
+    /// The member's AS. It always is an origin of the member.
+    pub asn: u32,
+    /// Its AS-SETs, such as `AS-FOO`, `RIPE::AS-FOO` or `AS64500`. Empty: those in PeeringDB, if it is configured.
+    pub as_sets: Vec<String>,
+    /// The rules for its routes.
+    pub rules: IrrRules,
+    /// Origins that count as members of the AS-SETs.
+    pub white_asns: Vec<u32>,
+    /// Prefixes that count as registered.
+    pub white_prefixes: Vec<ListEntry>,
+    /// Routes that pass the checks. A row without an origin allows all origins.
+    pub white_routes: Vec<ListEntry>,
+}

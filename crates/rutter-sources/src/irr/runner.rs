@@ -1,0 +1,260 @@
+//! The thread of the IRR source: it refreshes, decides, publishes and keeps the copy on disk.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use rutter_irr::IrrData;
+
+use super::as_set_name::AsSetName;
+use super::assemble::assemble;
+use super::copy;
+use super::decision::Refusals;
+use super::fetch::{fetch_origins, fetch_sets};
+use super::files::read_files;
+use super::irrd_servers::IrrdServers;
+use super::origin_set::OriginSet;
+use super::record::{Record, View};
+use super::settings::IrrSettings;
+use super::status_rows::{Overview, Report};
+use super::store::IrrStore;
+use super::wanted::Wanted;
+use crate::{LastGood, SourceSignals, SourceStatus, unix_seconds};
+
+/// What the thread shares with the handle.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub settings: Mutex<IrrSettings>,
+    pub status: Mutex<Vec<SourceStatus>>,
+}
+
+/// The state of the thread.
+pub(crate) struct Runner<P> {
+    shared: Arc<Shared>,
+    publish: P,
+    copy: LastGood,
+    settings: IrrSettings,
+    store: IrrStore,
+    wanted: Wanted,
+    refusals: Refusals,
+    report: Report,
+    /// Failed refreshes since the last complete one.
+    failures: u32,
+}
+
+/// The part of the answers that a refresh fetches.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    All,
+    /// Answers that are not known.
+    Missing,
+}
+
+impl<P: Fn(Arc<IrrData>)> Runner<P> {
+    pub fn new(shared: Arc<Shared>, copy: LastGood, publish: P) -> Self {
+        let settings = shared.settings.lock().clone();
+        Runner {
+            shared,
+            publish,
+            copy,
+            settings,
+            store: IrrStore::default(),
+            wanted: Wanted::default(),
+            refusals: Refusals::default(),
+            report: Report::default(),
+            failures: 0,
+        }
+    }
+
+    /// Runs until the signals end it.
+    pub fn run(mut self, signals: &SourceSignals) {
+        self.load();
+        let mut next = Instant::now();
+        loop {
+            let timeout = next.saturating_duration_since(Instant::now());
+            let Some(wake) = signals.wait(timeout) else {
+                return;
+            };
+            if wake.settings {
+                self.settings = self.shared.settings.lock().clone();
+            }
+            let accepted = wake.accept && self.refusals.accept(&mut self.store);
+            let is_due = wake.refresh || Instant::now() >= next;
+            if is_due {
+                let start = Instant::now();
+                self.refresh(signals, Scope::All, accepted || wake.settings);
+                next = start + self.pause();
+            } else if accepted || wake.settings {
+                self.refresh(signals, Scope::Missing, true);
+                next = next.min(Instant::now() + self.pause());
+            }
+        }
+    }
+
+    /// Time to the next refresh.
+    fn pause(&self) -> Duration {
+        let refresh = self.settings.refresh;
+        match self.failures.checked_sub(1) {
+            None => refresh,
+            Some(doublings) => {
+                let factor = 1_u32 << doublings.min(16);
+                refresh.min(self.settings.retry.saturating_mul(factor))
+            }
+        }
+    }
+
+    /// Loads the copy on disk and publishes it.
+    fn load(&mut self) {
+        match self.copy.load() {
+            Ok(None) => {}
+            Ok(Some(last_good)) => match copy::read(&last_good.data) {
+                Some(store) => {
+                    self.store = store;
+                    self.report.updated_at = Some(last_good.time);
+                }
+                None => {
+                    let path = self.copy.path().display();
+                    let why =
+                        format!("{path}: the last good copy has another form and is not used");
+                    self.report.copy_error = Some(why);
+                }
+            },
+            Err(error) => self.report.copy_error = Some(error.to_string()),
+        }
+        self.wanted = Wanted::new(&self.settings, &self.store);
+        if self.report.updated_at.is_some() {
+            self.publish();
+        }
+        self.show();
+    }
+
+    /// Reads the files, fetches answers, decides on them and publishes changes; all data, if `forced`.
+    fn refresh(&mut self, signals: &SourceSignals, scope: Scope, forced: bool) {
+        read_files(&self.settings, &mut self.store);
+        let limit = self.settings.refuse_shrink;
+        let mut changed = self.refusals.decide_files(&mut self.store, limit);
+        self.wanted = Wanted::new(&self.settings, &self.store);
+        let went_through = self.fetch(signals, scope);
+        if signals.is_stopped() {
+            return;
+        }
+        changed |= self
+            .refusals
+            .decide_answers(&mut self.store, &self.wanted, limit);
+        self.store.retain(&self.wanted);
+        let is_first = went_through && !self.report.is_complete;
+        self.report.is_complete |= went_through;
+        if scope == Scope::All {
+            self.conclude(went_through);
+        }
+        if changed || forced || is_first {
+            self.publish();
+        }
+        if changed || (went_through && scope == Scope::All) {
+            self.save();
+        }
+        self.show();
+    }
+
+    /// Fetches sets, and then the prefixes of their origins. Returns whether a server went through all queries.
+    fn fetch(&mut self, signals: &SourceSignals, scope: Scope) -> bool {
+        let (settings, store, shared) = (&self.settings, &mut self.store, &*self.shared);
+        let wanted = &self.wanted;
+        let mut servers = IrrdServers::new(settings, signals);
+        let names: Vec<AsSetName> = wanted
+            .named()
+            .filter(|name| needs_answer(store, name))
+            .filter(|name| scope == Scope::All || is_unknown(store.sets.get(*name)))
+            .cloned()
+            .collect();
+        if settings.servers.is_empty() {
+            for name in names {
+                let why = "no server is configured, and no file has this AS-SET".to_owned();
+                store.sets.entry(name).or_default().error = Some(why);
+            }
+            self.report.errors.clear();
+            return true;
+        }
+        let total = names.len();
+        shared.set_progress(&format!("0 of {total} AS-SETs"));
+        let sets = fetch_sets(&mut servers, settings, store, names, &mut |done| {
+            shared.set_progress(&format!("{done} of {total} AS-SETs"));
+        });
+        let mut origins = store.needed_origins(wanted, View::Next);
+        if scope == Scope::Missing {
+            origins.retain(|origin| is_unknown(store.origins.get(origin)));
+        }
+        let mut origins: Vec<u32> = origins.into_iter().collect();
+        origins.sort_unstable();
+        let total = origins.len();
+        let prefixes = fetch_origins(&mut servers, store, origins, &mut |done| {
+            shared.set_progress(&format!("prefixes of {done} of {total} AS numbers"));
+        });
+        if scope == Scope::All || !servers.errors.is_empty() {
+            self.report.errors = servers.errors;
+        }
+        if servers.answering.is_some() {
+            self.report.server = servers.answering;
+        }
+        sets && prefixes
+    }
+
+    fn conclude(&mut self, went_through: bool) {
+        self.report.attempts += 1;
+        self.report.is_failing = !went_through;
+        if went_through {
+            self.failures = 0;
+            self.report.updated_at = Some(unix_seconds());
+        } else {
+            self.failures = self.failures.saturating_add(1);
+        }
+    }
+
+    fn publish(&mut self) {
+        let known_only = !self.report.is_complete;
+        match assemble(&self.settings, &self.store, &self.wanted, known_only) {
+            Ok(data) => {
+                self.report.entries = data.entries() as u64;
+                (self.publish)(Arc::new(data));
+            }
+            Err(error) => self.report.errors.push(error.to_string()),
+        }
+    }
+
+    fn save(&mut self) {
+        let time = self.report.updated_at.unwrap_or_else(unix_seconds);
+        let store = &self.store;
+        let saved = self.copy.save(time, |out| copy::write(store, out));
+        self.report.copy_error = saved.err().map(|error| error.to_string());
+    }
+
+    fn show(&self) {
+        let overview = Overview {
+            settings: &self.settings,
+            store: &self.store,
+            wanted: &self.wanted,
+            refusals: &self.refusals,
+            report: &self.report,
+            now: unix_seconds(),
+        };
+        *self.shared.status.lock() = overview.rows();
+    }
+}
+
+impl Shared {
+    fn set_progress(&self, progress: &str) {
+        if let Some(whole) = self.status.lock().first_mut() {
+            progress.clone_into(&mut whole.detail);
+        }
+    }
+}
+
+/// Returns whether the AS numbers of a set are in no file.
+fn needs_answer(store: &IrrStore, name: &AsSetName) -> bool {
+    let list = store.list(&OriginSet::Named(name.clone()));
+    list.is_none_or(|list| list.asns.is_empty())
+}
+
+fn is_unknown<T>(record: Option<&Record<T>>) -> bool {
+    record.is_none_or(|record| record.good.is_none() && record.pending.is_none())
+}
