@@ -126,6 +126,7 @@ fn for_table(config: &Config, neighbor: &Neighbor) -> rutter_rib::Neighbor {
         default_local_pref: neighbor.local_pref,
         block_above: PerFamily::from_fn(|family| block_above(neighbor, family)),
         add_path_limit: neighbor.session.add_path.send.limit(),
+        client: Default::default(),
         role: neighbor.session.role,
     }
 }

@@ -65,6 +65,7 @@ impl Writer {
             default_local_pref: 100,
             block_above: PerFamily::both(None),
             add_path_limit: 0,
+            client: Default::default(),
             role: None,
         })
     }

@@ -9,15 +9,15 @@ use crate::{Action, ExportSettings, Field, Notation};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Hit {
     pub(crate) action: Action,
-    /// The client that the action applies to; `Asn(0)` for all clients.
-    pub(crate) peer: Asn,
+    /// The value of the field `peer` or `rtt`; 0 without such a field.
+    pub(crate) variable: u32,
     /// How often to prepend, for the prepend actions.
     pub(crate) times: u8,
 }
 
 type Rule<const N: usize> = (Action, [Field; N]);
 
-/// The notations by kind of community. Notations without `peer` come first and take precedence.
+/// The notations by kind of community. Notations without `peer` or `rtt` come first and take precedence.
 #[derive(Debug)]
 pub(crate) struct ActionTable {
     standard: Vec<Rule<2>>,
@@ -37,7 +37,7 @@ impl ActionTable {
             aliases: settings.aliases.clone(),
         };
         let mut actions = settings.actions.clone();
-        actions.sort_by_key(|a| a.notation.names_peer());
+        actions.sort_by_key(|a| a.notation.names_peer() || a.notation.names_rtt());
         for action in actions {
             match action.notation {
                 Notation::Standard(fields) => {
@@ -66,12 +66,10 @@ impl ActionTable {
     pub(crate) fn standard(&self, community: Community) -> Option<Hit> {
         let parts = [u32::from(community.high()), u32::from(community.low())];
         let mut hit = find(&self.standard, parts)?;
-        let alias = self
-            .aliases
-            .iter()
-            .find(|(short, _)| u32::from(*short) == hit.peer.0);
-        if let Some((_, asn)) = alias {
-            hit.peer = *asn;
+        let stands_for = |(short, _): &&(u16, Asn)| u32::from(*short) == hit.variable;
+        let alias = self.aliases.iter().find(stands_for);
+        if let (Some((_, asn)), true) = (alias, hit.action.names_peer()) {
+            hit.variable = asn.0;
         }
         Some(hit)
     }
@@ -105,10 +103,10 @@ impl ActionTable {
 
 fn find<const N: usize>(rules: &[Rule<N>], parts: [u32; N]) -> Option<Hit> {
     rules.iter().find_map(|(action, fields)| {
-        let Match { peer, step } = match_fields(fields, parts)?;
+        let Match { variable, step } = match_fields(fields, parts)?;
         Some(Hit {
             action: *action,
-            peer: Asn(peer.unwrap_or(0)),
+            variable: variable.unwrap_or(0),
             times: step,
         })
     })

@@ -98,7 +98,7 @@ impl ClassTag {
         let key = state.key();
         let error = |why: String| Err(ParseNotationError::new(format!("`{notation}`: {why}")));
         let names_peer = notation.names_peer() && state != TagState::RejectedRouteOf;
-        if names_peer || notation.has_range() {
+        if names_peer || notation.names_rtt() || notation.has_range() {
             return error(format!(
                 "`{key}` takes numbers and `self`, no `peer` and no range"
             ));
@@ -230,7 +230,7 @@ fn value(field: Field, variable: u32) -> u32 {
     match field {
         Field::Number(number) => number,
         Field::Code | Field::Peer => variable,
-        Field::Local | Field::Range(..) => 0,
+        Field::Local | Field::Rtt | Field::Range(..) => 0,
     }
 }
 

@@ -8,7 +8,9 @@ use rutter_wire::attr::Attributes;
 use crate::action_table::ActionTable;
 use crate::audience::ExportActions;
 use crate::class_tags::ClassTagTable;
-use crate::{AudienceSpec, Class, ClassTag, Notation, ParseNotationError, Tags};
+use crate::{
+    AudienceSpec, Class, ClassTag, Notation, ParseNotationError, Rtt, RttClass, RttThresholds, Tags,
+};
 
 /// An action that a community asks for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -35,11 +37,23 @@ pub enum Action {
     NoAdvertiseAny,
     /// Add NO_ADVERTISE for the peer.
     NoAdvertisePeer,
+    /// Do not advertise to peers whose round-trip time is at most the threshold.
+    NotToRttLower,
+    /// Do not advertise to peers whose round-trip time exceeds the threshold.
+    NotToRttHigher,
+    /// Advertise to peers whose round-trip time is at most the threshold, even if `NotToAny` is present.
+    ToRttLower,
+    /// Advertise to peers whose round-trip time exceeds the threshold, even if `NotToAny` is present.
+    ToRttHigher,
+    /// Prepend for peers whose round-trip time is at most the threshold.
+    PrependRttLower,
+    /// Prepend for peers whose round-trip time exceeds the threshold.
+    PrependRttHigher,
 }
 
 impl Action {
     /// All actions with their keys in the configuration file.
-    pub const ALL: [(Action, &'static str); 11] = [
+    pub const ALL: [(Action, &'static str); 17] = [
         (Action::NotToAny, "not-to-any"),
         (Action::NotToPeer, "not-to-peer"),
         (Action::ToAny, "to-any"),
@@ -51,6 +65,12 @@ impl Action {
         (Action::NoExportPeer, "no-export-peer"),
         (Action::NoAdvertiseAny, "no-advertise-any"),
         (Action::NoAdvertisePeer, "no-advertise-peer"),
+        (Action::NotToRttLower, "not-to-rtt-lower"),
+        (Action::NotToRttHigher, "not-to-rtt-higher"),
+        (Action::ToRttLower, "to-rtt-lower"),
+        (Action::ToRttHigher, "to-rtt-higher"),
+        (Action::PrependRttLower, "prepend-rtt-lower"),
+        (Action::PrependRttHigher, "prepend-rtt-higher"),
     ];
 
     /// The key in the configuration file.
@@ -60,12 +80,39 @@ impl Action {
 
     /// Returns whether the action applies to one peer: its notation must have a `peer` field.
     pub fn names_peer(self) -> bool {
-        self.key().ends_with("-peer")
+        matches!(
+            self,
+            Action::NotToPeer
+                | Action::ToPeer
+                | Action::OnlyToPeer
+                | Action::PrependPeer
+                | Action::NoExportPeer
+                | Action::NoAdvertisePeer
+        )
+    }
+
+    /// Returns whether the action applies to peers by their round-trip time: its notation must have an `rtt` field.
+    pub fn names_rtt(self) -> bool {
+        matches!(
+            self,
+            Action::NotToRttLower
+                | Action::NotToRttHigher
+                | Action::ToRttLower
+                | Action::ToRttHigher
+                | Action::PrependRttLower
+                | Action::PrependRttHigher
+        )
     }
 
     /// Returns whether the notation may have a range.
     pub fn counts(self) -> bool {
-        matches!(self, Action::PrependAny | Action::PrependPeer)
+        matches!(
+            self,
+            Action::PrependAny
+                | Action::PrependPeer
+                | Action::PrependRttLower
+                | Action::PrependRttHigher
+        )
     }
 }
 
@@ -79,12 +126,23 @@ pub struct ActionCommunity {
 }
 
 impl ActionCommunity {
-    /// Combines an action and a notation. Actions on one peer need the field `peer`; only prepends may have a range.
+    /// Combines an action and a notation. Actions on one peer need the field `peer`, actions by
+    /// round-trip time the field `rtt`. Only prepends may have a range.
     pub fn new(action: Action, notation: Notation) -> Result<Self, ParseNotationError> {
         let key = action.key();
         if action.names_peer() && !notation.names_peer() {
             return Err(ParseNotationError::new(format!(
                 "`{notation}`: `{key}` needs a field `peer`"
+            )));
+        }
+        if action.names_rtt() && !notation.names_rtt() {
+            return Err(ParseNotationError::new(format!(
+                "`{notation}`: `{key}` needs a field `rtt`"
+            )));
+        }
+        if !action.names_rtt() && notation.names_rtt() {
+            return Err(ParseNotationError::new(format!(
+                "`{notation}`: `{key}` does not depend on the round-trip time, so no field may be `rtt`"
             )));
         }
         if notation.names_code() {
@@ -94,7 +152,7 @@ impl ActionCommunity {
         }
         if !action.names_peer() && notation.names_peer() {
             return Err(ParseNotationError::new(format!(
-                "`{notation}`: `{key}` applies to all clients, so no field may be `peer`"
+                "`{notation}`: `{key}` does not apply to one client, so no field may be `peer`"
             )));
         }
         if notation.has_range() && !action.counts() {
@@ -129,6 +187,10 @@ pub struct ExportSettings {
     pub scrub: bool,
     /// Add NO_EXPORT to routes with BLACKHOLE (RFC 7999 §3.2).
     pub blackhole_no_export: bool,
+    /// Some neighbor's routes with BLACKHOLE are accepted for it (RFC 7999).
+    pub accepts_blackhole: bool,
+    /// Add GRACEFUL_SHUTDOWN to all routes that leave our AS: this speaker is about to stop (RFC 8326 §4.2).
+    pub graceful_shutdown: bool,
     /// The communities that mark routes with their class.
     pub class_tags: Vec<ClassTag>,
     /// Mark routes with the validation state of their origin as RFC 8097 has it.
@@ -137,6 +199,8 @@ pub struct ExportSettings {
     pub blackhole_next_hop: PerFamily<Option<IpAddr>>,
     /// 16-bit aliases of members with 32-bit AS numbers, for standard communities.
     pub aliases: Vec<(u16, Asn)>,
+    /// The round-trip times that communities can name.
+    pub rtt_thresholds: RttThresholds,
 }
 
 impl Default for ExportSettings {
@@ -147,10 +211,13 @@ impl Default for ExportSettings {
             well_known: WellKnown::Pass,
             scrub: true,
             blackhole_no_export: false,
+            accepts_blackhole: false,
+            graceful_shutdown: false,
             class_tags: Vec::new(),
             send_origin_state: false,
             blackhole_next_hop: PerFamily::both(None),
             aliases: Vec::new(),
+            rtt_thresholds: RttThresholds::default(),
         }
     }
 }
@@ -164,11 +231,13 @@ impl Default for ExportSettings {
 /// 1. NO_ADVERTISE or NO_EXPORT is honoured: no;
 /// 2. `not-to-peer` names the client: no;
 /// 3. `to-peer` or `only-to-peer` names the client: yes;
-/// 4. `not-to-any` is present, or `only-to-peer` names another client: no;
-/// 5. otherwise (with or without `to-any`): yes.
+/// 4. `not-to-rtt-lower` or `not-to-rtt-higher` applies to the client's round-trip time: no;
+/// 5. `to-rtt-lower` or `to-rtt-higher` applies to it: yes;
+/// 6. `not-to-any` is present, or `only-to-peer` names another client: no;
+/// 7. otherwise (with or without `to-any`): yes.
 ///
-/// Prepends: the largest `prepend-peer` that names the client, else the largest `prepend-any`. Notations without
-/// `peer` take precedence over notations with `peer` (`0:self` is not "peer *self*").
+/// Prepends: the largest `prepend-peer` that names the client, else `prepend-rtt-higher` with the highest threshold that
+/// applies, else `prepend-rtt-lower` with the lowest, else the largest `prepend-any`. Notations without `peer` take precedence over notations with `peer` (`0:self` is not "peer *self*").
 #[derive(Debug)]
 pub struct ExportPolicy {
     settings: ExportSettings,
@@ -197,7 +266,8 @@ impl ExportPolicy {
 
     /// Returns the audience of routes with these attributes. Allocates only for communities that name a peer.
     pub fn audience(&self, attributes: &Attributes<'_>) -> AudienceSpec {
-        let mut actions = ExportActions::default();
+        let mut actions = ExportActions::new(&self.settings.rtt_thresholds);
+        actions.add_graceful_shutdown = self.settings.graceful_shutdown;
         for community in attributes.communities() {
             match self.table.standard(community) {
                 Some(hit) => actions.add(hit),
@@ -220,12 +290,17 @@ impl ExportPolicy {
     /// Returns whether the route is advertised unchanged to all clients: no community asks for an action, and none is
     /// scrubbed. This is cheaper than [`ExportPolicy::audience`] and true for almost all attribute sets.
     pub fn advertises_unchanged(&self, attributes: &Attributes<'_>) -> bool {
+        if self.settings.graceful_shutdown {
+            return false;
+        }
         let honour = self.settings.well_known == WellKnown::Honour;
         let well_known = |community| match community {
             Community::NO_ADVERTISE | Community::NO_EXPORT | Community::NO_EXPORT_SUBCONFED => {
                 honour
             }
-            Community::BLACKHOLE => self.settings.blackhole_no_export,
+            Community::BLACKHOLE => {
+                self.settings.blackhole_no_export || self.settings.accepts_blackhole
+            }
             _ => false,
         };
         let has_tags = !self.tags.is_empty();
@@ -274,6 +349,11 @@ impl ExportPolicy {
         self.tags.tags_of(class, sender)
     }
 
+    /// The class of a client by its round-trip time.
+    pub fn rtt_class(&self, rtt: Rtt) -> RttClass {
+        self.settings.rtt_thresholds.class_of(rtt)
+    }
+
     fn concerns_extended(&self) -> bool {
         self.table.has_extended() || !self.tags.is_empty()
     }
@@ -282,15 +362,16 @@ impl ExportPolicy {
         self.table.has_large() || !self.tags.is_empty()
     }
 
-    fn well_known(&self, community: Community, actions: &mut ExportActions) {
+    fn well_known(&self, community: Community, actions: &mut ExportActions<'_>) {
         let honour = self.settings.well_known == WellKnown::Honour;
         match community {
             Community::NO_ADVERTISE if honour => actions.no_advertise = true,
             Community::NO_EXPORT | Community::NO_EXPORT_SUBCONFED if honour => {
                 actions.no_export = true;
             }
-            Community::BLACKHOLE if self.settings.blackhole_no_export => {
-                actions.add_no_export = true;
+            Community::BLACKHOLE => {
+                actions.blackhole |= self.settings.accepts_blackhole;
+                actions.add_no_export |= self.settings.blackhole_no_export;
             }
             _ => {}
         }

@@ -14,6 +14,8 @@ pub enum Field {
     Peer,
     /// `101..103`: the first value means 1, the second 2, the third 3.
     Range(u32, u32),
+    /// `rtt`: a threshold of round-trip times, in milliseconds ([`crate::RttThresholds`]).
+    Rtt,
     /// `code`: the number of a reject reason ([`crate::RejectReason::code`]), for communities that mark a route.
     Code,
 }
@@ -43,6 +45,11 @@ impl Notation {
         self.fields().contains(&Field::Peer)
     }
 
+    /// Returns whether a field is `rtt`.
+    pub fn names_rtt(&self) -> bool {
+        self.fields().contains(&Field::Rtt)
+    }
+
     /// Returns whether a field is a range.
     pub fn has_range(&self) -> bool {
         self.fields().iter().any(|f| matches!(f, Field::Range(..)))
@@ -66,6 +73,7 @@ impl fmt::Display for Field {
             Field::Local => f.write_str("self"),
             Field::Peer => f.write_str("peer"),
             Field::Range(from, to) => write!(f, "{from}..{to}"),
+            Field::Rtt => f.write_str("rtt"),
             Field::Code => f.write_str("code"),
         }
     }
@@ -130,6 +138,9 @@ impl Notation {
         if count(|f| *f == Field::Peer) > 1 {
             return Err("`peer` may appear only once".into());
         }
+        if count(|f| matches!(f, Field::Peer | Field::Rtt)) > 1 {
+            return Err("only one field may be `peer` or `rtt`".into());
+        }
         if count(|f| matches!(f, Field::Range(..))) > 1 {
             return Err("only one field may be a range".into());
         }
@@ -147,12 +158,13 @@ fn read_field(text: &str) -> Result<Field, String> {
     match text {
         "self" => return Ok(Field::Local),
         "peer" => return Ok(Field::Peer),
+        "rtt" => return Ok(Field::Rtt),
         "code" => return Ok(Field::Code),
         _ => {}
     }
     let number = |text: &str| {
         text.parse::<u32>().map_err(|_| {
-            format!("`{text}` is not a number, `self`, `peer` or a range like 101..103")
+            format!("`{text}` is not a number, `self`, `peer`, `rtt` or a range like 101..103")
         })
     };
     let Some((from, to)) = text.split_once("..") else {
@@ -170,8 +182,8 @@ fn read_field(text: &str) -> Result<Field, String> {
 /// The variable parts of a community that matches a notation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Match {
-    /// The value of the field `peer`.
-    pub(crate) peer: Option<u32>,
+    /// The value of the field `peer` or `rtt`.
+    pub(crate) variable: Option<u32>,
     /// The position in the range, from 1; 1 without a range.
     pub(crate) step: u8,
 }
@@ -179,7 +191,7 @@ pub(crate) struct Match {
 /// Matches the parts of a community against fields in which `self` is already resolved.
 pub(crate) fn match_fields<const N: usize>(fields: &[Field; N], parts: [u32; N]) -> Option<Match> {
     let mut found = Match {
-        peer: None,
+        variable: None,
         step: 1,
     };
     for (field, part) in fields.iter().zip(parts) {
@@ -188,7 +200,8 @@ pub(crate) fn match_fields<const N: usize>(fields: &[Field; N], parts: [u32; N])
             Field::Range(from, to) if from <= part && part <= to => {
                 found.step = (part - from + 1) as u8;
             }
-            Field::Peer if part != 0 => found.peer = Some(part),
+            Field::Peer if part != 0 => found.variable = Some(part),
+            Field::Rtt => found.variable = Some(part),
             Field::Code if part <= u32::from(u16::MAX) => {}
             _ => return None,
         }
@@ -212,6 +225,8 @@ mod tests {
             "self:101..103:peer",
             "self:0:0",
             "rt:0:peer",
+            "self:121..123:rtt",
+            "rt:64511:rtt",
             "rt:self:peer",
             "64512:4200000000:1",
         ] {
@@ -227,6 +242,8 @@ mod tests {
             ("rt:1:2:3", "`rt:` and two fields"),
             ("0:pear", "`pear` is not a number"),
             ("peer:peer", "`peer` may appear only once"),
+            ("rtt:rtt", "only one field may be `peer` or `rtt`"),
+            ("self:rtt:peer", "only one field may be `peer` or `rtt`"),
             ("65536:peer", "does not fit 16 bits"),
             ("self:101..104:peer", "one to three values"),
             ("self:1..2:3..4", "only one field"),
@@ -245,7 +262,7 @@ mod tests {
         assert_eq!(
             found,
             Some(Match {
-                peer: Some(64511),
+                variable: Some(64511),
                 step: 2
             })
         );

@@ -215,3 +215,34 @@ fn notations_must_fit_their_action() {
         assert!(error.to_string().contains(why), "{error}");
     }
 }
+
+#[test]
+fn a_server_that_is_about_to_stop_marks_every_route() {
+    let settings = ExportSettings {
+        graceful_shutdown: true,
+        ..exchange()
+    };
+    for communities in ["", "3333:1", "0:1"] {
+        let found = audience(settings.clone(), communities);
+        assert!(
+            found.add_graceful_shutdown && found.transforms(),
+            "{communities}"
+        );
+    }
+    assert!(
+        !audience(settings, "0:64500").add_graceful_shutdown,
+        "nobody receives it"
+    );
+}
+
+#[test]
+fn routes_with_blackhole_have_an_audience_where_they_are_accepted() {
+    let settings = ExportSettings {
+        accepts_blackhole: true,
+        ..exchange()
+    };
+    let found = audience(settings.clone(), "65535:666");
+    assert!(found.blackhole && !found.transforms() && found.allows(Asn(1)));
+    assert!(audience(settings, "65535:667").is_everyone());
+    assert!(audience(exchange(), "65535:666").is_everyone());
+}

@@ -15,6 +15,7 @@ mod adj_rib_in;
 mod advertise;
 mod allocation;
 mod bench_support;
+mod client_options;
 mod decision;
 mod lifecycle;
 mod monitored;
@@ -33,6 +34,7 @@ pub use advertise::export_view::Withheld;
 pub use advertise::memfd_segment::NewFile;
 #[doc(hidden)]
 pub use bench_support::RoutePair;
+pub use client_options::ClientOptions;
 pub use decision::{FileRoute, Step, best_file_route};
 pub use lifecycle::Retain;
 pub use monitored::{Monitored, Source, View};

@@ -326,6 +326,8 @@ fn style(peer: &Peer, session: &SessionInfo, cluster_id: u32) -> Option<Style> {
             .family(Family::Ipv4Unicast)
             .is_some_and(|family| family.extended_next_hop),
         add_otc: neighbor.adds_otc(),
+        prepend_own_as: neighbor.kind == PeerKind::External
+            || neighbor.kind == PeerKind::RouteServerClient && neighbor.client.prepends_own_as,
         cluster_id: if reflects { cluster_id } else { 0 },
     })
 }

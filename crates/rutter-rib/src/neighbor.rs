@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rutter_net::{Asn, Family, PerFamily};
 use rutter_policy::{ImportPolicy, Role};
 
+use crate::ClientOptions;
 use crate::monitored::Monitored;
 
 /// The dense index of a neighbor; at most 65,535. An id is reused only after every route of its former owner is
@@ -71,6 +72,8 @@ pub struct Neighbor {
     pub block_above: PerFamily<Option<u32>>,
     /// The most paths per prefix that are sent where Add-Path is negotiated; 0 means all.
     pub add_path_limit: u16,
+    /// The options of the neighbor as a client.
+    pub client: ClientOptions,
     /// Our role on the session (RFC 9234), `None` where none is configured.
     pub role: Option<Role>,
     /// The origin of the routes where another router reports them or a file holds them.

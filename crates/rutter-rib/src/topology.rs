@@ -179,7 +179,8 @@ impl Topology {
     pub fn replace(&mut self, peer: PeerId, neighbor: Neighbor) {
         let known = self.peer(peer).map(|held| client(&held.neighbor));
         // To find a peer's place in all audiences takes long where there are many of both.
-        if known != Some(client(&neighbor)) {
+        let is_same = |known| !self.audiences.distinguish(known, client(&neighbor));
+        if !known.is_some_and(is_same) {
             self.audiences.remove_peer(peer);
             self.audiences.add_peer(peer, client(&neighbor));
         }
@@ -276,10 +277,13 @@ impl Topology {
     }
 }
 
-fn client(neighbor: &Neighbor) -> Client {
+/// The facts about a neighbor that audiences depend on.
+pub(crate) fn client(neighbor: &Neighbor) -> Client {
     Client {
         asn: neighbor.remote_asn,
         external: neighbor.kind.is_external(),
+        rtt: neighbor.client.rtt,
+        receives_blackhole: neighbor.client.receives_blackhole,
     }
 }
 

@@ -193,6 +193,7 @@ fn neighbor(index: u16) -> Neighbor {
         default_local_pref: 100,
         block_above: PerFamily::both(None),
         add_path_limit: 0,
+        client: Default::default(),
         role: None,
     }
 }

@@ -109,6 +109,7 @@ fn connect(rib: &Rib, name: &str, n: u8) -> PeerId {
         default_local_pref: 100,
         block_above: PerFamily::both(None),
         add_path_limit: 0,
+        client: Default::default(),
         role: None,
     };
     let peer = rib.add_neighbor(neighbor).unwrap();

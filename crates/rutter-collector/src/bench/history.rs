@@ -407,6 +407,7 @@ fn neighbor(peer: &Peer, number: u8) -> Neighbor {
         default_local_pref: 100,
         block_above: PerFamily::both(None),
         add_path_limit: 0,
+        client: Default::default(),
         role: None,
         monitored: None,
     }

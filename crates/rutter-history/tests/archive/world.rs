@@ -46,6 +46,7 @@ pub fn neighbor(number: u8) -> Neighbor {
         default_local_pref: 100,
         block_above: PerFamily::both(None),
         add_path_limit: 0,
+        client: Default::default(),
         role: None,
         monitored: None,
     }

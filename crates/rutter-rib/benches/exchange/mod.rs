@@ -45,6 +45,7 @@ pub fn neighbor(peer: u32) -> Neighbor {
         default_local_pref: 100,
         block_above: PerFamily::both(None),
         add_path_limit: 0,
+        client: Default::default(),
         role: None,
     }
 }

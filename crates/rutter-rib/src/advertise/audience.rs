@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use rutter_net::{Asn, Community};
-use rutter_policy::{AudienceSpec, ExportPolicy};
+use rutter_policy::{AudienceSpec, ExportPolicy, Recipient, Rtt};
 use rutter_wire::attr::Attributes;
 
 use crate::PeerId;
@@ -31,6 +31,8 @@ impl AddedCommunities {
     pub const NO_ADVERTISE: u8 = 2;
     /// RFC 9494: the route is long-lived stale.
     pub const LLGR_STALE: u8 = 4;
+    /// RFC 8326: this speaker is about to stop.
+    pub const GRACEFUL_SHUTDOWN: u8 = 8;
 
     /// Adds a community if `on`.
     #[must_use]
@@ -43,6 +45,7 @@ impl AddedCommunities {
             (Self::NO_EXPORT, Community::NO_EXPORT),
             (Self::NO_ADVERTISE, Community::NO_ADVERTISE),
             (Self::LLGR_STALE, Community::LLGR_STALE),
+            (Self::GRACEFUL_SHUTDOWN, Community::GRACEFUL_SHUTDOWN),
         ]
         .into_iter()
         .filter_map(move |(bit, community)| (self.0 & bit != 0).then_some(community))
@@ -55,13 +58,17 @@ pub(crate) struct Client {
     pub asn: Asn,
     /// True if the session crosses an AS border: NO_EXPORT, where it is honoured, keeps routes from it.
     pub external: bool,
+    pub rtt: Option<Rtt>,
+    pub receives_blackhole: bool,
 }
 
 /// An audience, resolved to peers.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Audience {
     spec: Option<AudienceSpec>,
     allowed: PeerSet,
+    /// The peers that do not receive the routes that were accepted for BLACKHOLE.
+    no_blackhole: PeerSet,
     /// The modifications of the route, with disjoint sets of peers.
     modifications: Vec<(Modification, PeerSet)>,
 }
@@ -70,19 +77,35 @@ impl Audience {
     fn heap(&self) -> usize {
         let modifications = self.modifications.capacity() * size_of::<(Modification, PeerSet)>();
         let peers: usize = self.modifications.iter().map(|(_, of)| of.heap()).sum();
-        self.allowed.heap() + allocated(modifications) + peers
+        self.allowed.heap() + self.no_blackhole.heap() + allocated(modifications) + peers
     }
 
     pub fn allows(&self, peer: PeerId) -> bool {
         self.spec.is_none() || self.allowed.contains(peer)
     }
 
-    /// The peers among these that may receive the route.
-    pub fn restrict(&self, peers: PeerSet) -> PeerSet {
-        match self.spec {
-            None => peers,
-            Some(_) => peers.and(&self.allowed),
+    /// Returns whether a peer receives the routes that were accepted for BLACKHOLE.
+    pub fn allows_blackhole(&self, peer: PeerId) -> bool {
+        !self.no_blackhole.contains(peer)
+    }
+
+    /// The peers among these that may receive the route. `is_blackhole`: it was accepted for BLACKHOLE.
+    pub fn restrict(&self, peers: PeerSet, is_blackhole: impl Fn() -> bool) -> PeerSet {
+        if self.spec.is_none() {
+            return peers;
         }
+        let peers = peers.and(&self.allowed);
+        match !self.no_blackhole.is_empty() && is_blackhole() {
+            true => peers.minus(&self.no_blackhole),
+            false => peers,
+        }
+    }
+
+    /// Returns whether a peer receives routes in the same way from this audience and the other.
+    pub fn serves_like(&self, other: &Audience, peer: PeerId) -> bool {
+        self.allows(peer) == other.allows(peer)
+            && self.allows_blackhole(peer) == other.allows_blackhole(peer)
+            && self.modification(peer) == other.modification(peer)
     }
 
     /// Splits recipients by the modification of the route for them.
@@ -111,19 +134,30 @@ impl Audience {
             .map_or(Modification::default(), |(modification, _)| *modification)
     }
 
-    fn add_peer(&mut self, peer: PeerId, of: Client) {
+    fn add_peer(&mut self, peer: PeerId, of: Client, policy: &ExportPolicy) {
         let Some(spec) = &self.spec else { return };
-        let Client { asn, external } = of;
-        if spec.allows(asn) && !(spec.no_export && external) {
+        let Client { asn, external, .. } = of;
+        let recipient = Recipient {
+            asn,
+            rtt: of.rtt.map(|rtt| policy.rtt_class(rtt)),
+        };
+        if spec.allows(recipient) && !(spec.no_export && external) {
             self.allowed.insert(peer);
         }
+        if spec.blackhole && !of.receives_blackhole {
+            self.no_blackhole.insert(peer);
+        }
         let modification = Modification {
-            prepend: spec.prepends_for(asn),
+            prepend: spec.prepends_for(recipient),
             added: AddedCommunities::default()
                 .with(AddedCommunities::NO_EXPORT, spec.adds_no_export_for(asn))
                 .with(
                     AddedCommunities::NO_ADVERTISE,
                     spec.adds_no_advertise_for(asn),
+                )
+                .with(
+                    AddedCommunities::GRACEFUL_SHUTDOWN,
+                    spec.add_graceful_shutdown && external,
                 ),
             class: ClassId::PLAIN,
         };
@@ -144,6 +178,7 @@ impl Audience {
 
     fn remove_peer(&mut self, peer: PeerId) {
         self.allowed.remove(peer);
+        self.no_blackhole.remove(peer);
         for (_, peers) in &mut self.modifications {
             peers.remove(peer);
         }
@@ -154,6 +189,7 @@ impl Audience {
 pub(crate) const EVERYONE: u32 = 0;
 
 /// All audiences in use; index 0 is everybody.
+#[derive(Clone)]
 pub(crate) struct Audiences {
     policy: std::sync::Arc<ExportPolicy>,
     audiences: Vec<Audience>,
@@ -241,7 +277,7 @@ impl Audiences {
                     spec: Some(spec.clone()),
                     ..Audience::default()
                 };
-                peers.for_each(|(peer, client)| audience.add_peer(peer, client));
+                peers.for_each(|(peer, client)| audience.add_peer(peer, client, &self.policy));
                 self.audiences.push(audience);
                 self.by_spec.insert(spec, index);
                 index
@@ -252,8 +288,31 @@ impl Audiences {
 
     pub fn add_peer(&mut self, peer: PeerId, client: Client) {
         for audience in &mut self.audiences {
-            audience.add_peer(peer, client);
+            audience.add_peer(peer, client, &self.policy);
         }
+    }
+
+    /// Returns whether some audience may distinguish two states of a client.
+    pub fn distinguish(&self, one: Client, other: Client) -> bool {
+        let facts = |client: Client| Client {
+            rtt: None,
+            ..client
+        };
+        let class = |client: Client| client.rtt.map(|rtt| self.policy.rtt_class(rtt));
+        facts(one) != facts(other) || class(one) != class(other)
+    }
+
+    /// The numbers of the audiences that serve one of these peers otherwise than the audience of the same number in
+    /// `other`.
+    pub fn differing(&self, other: &Audiences, peers: &[PeerId]) -> Vec<u32> {
+        let pairs = self.audiences.iter().zip(&other.audiences).zip(0..);
+        let differs = |(one, two): &(&Audience, &Audience)| {
+            peers.iter().any(|peer| !one.serves_like(two, *peer))
+        };
+        pairs
+            .filter(|(pair, _)| differs(pair))
+            .map(|(_, index)| index)
+            .collect()
     }
 
     pub fn remove_peer(&mut self, peer: PeerId) {

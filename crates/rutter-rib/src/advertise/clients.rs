@@ -76,7 +76,19 @@ impl Clients {
 
     /// Marks a destination for all catching-up clients; `before` are the paths of it that they may hold.
     pub fn mark(&mut self, family: Family, id: Id, before: &[(PeerId, u32)]) {
-        for catching_up in &mut self.catching_up {
+        self.mark_some(family, id, before, None);
+    }
+
+    /// As [`Clients::mark`] for those of the catching-up clients that are in `only`.
+    pub fn mark_some(
+        &mut self,
+        family: Family,
+        id: Id,
+        before: &[(PeerId, u32)],
+        only: Option<&PeerSet>,
+    ) {
+        let chosen = |one: &&mut CatchUp| only.is_none_or(|only| only.contains(one.peer));
+        for catching_up in self.catching_up.iter_mut().filter(chosen) {
             catching_up.mark(family, id);
             catching_up.remember_paths(family, id, before);
         }

@@ -35,6 +35,8 @@ pub(crate) struct Style {
     pub extended_next_hop: bool,
     /// RFC 9234: ONLY_TO_CUSTOMER with our AS is added where it is absent.
     pub add_otc: bool,
+    /// Our AS is prepended: always for eBGP, for route server clients by their options.
+    pub prepend_own_as: bool,
     /// Our BGP Identifier where routes are reflected (RFC 4456), else 0.
     pub cluster_id: u32,
 }
@@ -90,6 +92,7 @@ impl Style {
         self.kind == PeerKind::RouteServerClient
             && self.as4
             && !self.add_otc
+            && !self.prepend_own_as
             && self.next_hop_self.is_none()
             && modification == Modification::default()
             && (set.audience() == EVERYONE || !policy.scrub())
@@ -293,23 +296,14 @@ impl Rewriter<'_, '_> {
     }
 
     fn write_as_path(&mut self) {
-        let times = match self.style.kind {
-            PeerKind::External => 1,
-            _ => 0,
-        };
-        let path = self.attributes.as_path();
-        let (asn, times) = match self.modification.prepend {
-            0 => (self.style.local_asn, times),
-            // An exchange's prepends repeat the member's AS, not the exchange's (as ARouteServer does).
-            more => {
-                let first = path.and_then(|path| path.first());
-                (
-                    first.unwrap_or(self.style.local_asn),
-                    times + usize::from(more),
-                )
-            }
-        };
-        attr::write_as_path_prepended(self.out, path, asn, times);
+        let (path, own) = (self.attributes.as_path(), self.style.local_asn);
+        // An exchange's prepends repeat the member's AS, not the exchange's (as ARouteServer does).
+        let first = path.and_then(|path| path.first()).unwrap_or(own);
+        let times = usize::from(self.modification.prepend);
+        match self.style.prepend_own_as {
+            true => attr::write_as_path_led_by(self.out, own, path, first, times),
+            false => attr::write_as_path_prepended(self.out, path, first, times),
+        }
     }
 
     fn write_cluster_list(&mut self, held: &[u8]) {

@@ -46,6 +46,8 @@ pub enum Withheld {
     OwnRoute,
     /// An action community keeps it from this client, or NO_ADVERTISE or NO_EXPORT where they are honoured.
     Audience,
+    /// The route was accepted for BLACKHOLE, and the client does not receive such routes (RFC 7999).
+    Blackhole,
     /// The rules between kinds of peers: internal to internal without reflection, collectors.
     Reflection,
     /// ONLY_TO_CUSTOMER and the session's role (RFC 9234).
@@ -61,6 +63,7 @@ impl fmt::Display for Withheld {
         f.pad(match self {
             Withheld::OwnRoute => "it is the client's own route",
             Withheld::Audience => "its communities keep it from this client",
+            Withheld::Blackhole => "it does not receive routes with BLACKHOLE (RFC 7999)",
             Withheld::Reflection => "the rules between internal and collecting peers",
             Withheld::Role => "ONLY_TO_CUSTOMER and the session's role (RFC 9234)",
             Withheld::Family => "the session does not carry this family or next hop",
@@ -116,7 +119,7 @@ impl ClientSet for PeerSet {
             to = to.minus(topology.no_otc());
         }
         match scope.audience(rules, route) {
-            Some(audience) => audience.restrict(to),
+            Some(audience) => audience.restrict(to, || topology.class(route).blackhole),
             None => to,
         }
     }
@@ -181,9 +184,13 @@ impl Scope<'_> {
         } else if topology.has_otc(route) && topology.no_otc().contains(client) {
             Some(Withheld::Role)
         } else {
-            let audience = self.audience(rules, route);
-            let allows = audience.is_none_or(|audience| audience.allows(client));
-            (!allows).then_some(Withheld::Audience)
+            let audience = self.audience(rules, route)?;
+            if !audience.allows(client) {
+                return Some(Withheld::Audience);
+            }
+            let is_blackhole =
+                !audience.allows_blackhole(client) && topology.class(route).blackhole;
+            is_blackhole.then_some(Withheld::Blackhole)
         }
     }
 
@@ -198,7 +205,7 @@ impl Scope<'_> {
     }
 
     /// The audience of a route; `None` for everybody.
-    fn audience(&self, rules: Rules, route: &Route) -> Option<&Audience> {
+    pub fn audience(&self, rules: Rules, route: &Route) -> Option<&Audience> {
         let transition = self.topology.export_transition.as_ref();
         let former = match rules {
             Rules::Present => None,

@@ -99,6 +99,7 @@ pub fn plain_style() -> Style {
         families: PerFamily::both(true),
         add_path: PerFamily::both(false),
         add_path_limit: 0,
+        prepend_own_as: false,
         extended_next_hop: false,
         add_otc: false,
         cluster_id: 0,
@@ -121,6 +122,7 @@ fn neighbor(index: u16, kind: PeerKind, role: Option<Role>) -> Neighbor {
         default_local_pref: 100,
         block_above: PerFamily::both(None),
         add_path_limit: 0,
+        client: Default::default(),
         role,
     }
 }

@@ -1,8 +1,10 @@
 //! Changes during a transition: another export policy is in force, or a peer's rank has changed, and the walk that
 //! applies it to the table goes on. A client then holds what either the former or the present rules gave it.
 
+use crate::PeerId;
 use crate::adj_rib_in::route::Route;
-use crate::advertise::export_view::{ClientSet, ExportView, Rules, every_path};
+use crate::advertise::audience::Modification;
+use crate::advertise::export_view::{ClientSet, ExportView, Rules, every_path, export_view};
 use crate::advertise::recorder::{Change, Recorder};
 use crate::peer_set::PeerSet;
 use crate::reevaluate::export::ExportTransition;
@@ -30,8 +32,52 @@ impl Topology {
 impl<K: Copy> Recorder<'_, K> {
     /// As [`Recorder::record`] for clients that may hold the former routes by the present rules or by those before.
     pub fn record_in_transition(&mut self, change: &Change<'_>) {
+        let topology = self.live.scope.topology;
+        let transition = topology.export_transition.as_ref();
+        let ranks_changed =
+            topology.rank_walks > 0 && topology.decision().med_is_partial(&change.before);
+        if let (Some(changed), false) = (transition.and_then(|t| t.clients()), ranks_changed) {
+            return self.record_for_changed_clients(change, changed);
+        }
         let certain = self.certainly_held(&change.before);
         let possible = self.possibly_held(&change.before);
+        self.record_difference(&certain, &possible, &change.after);
+    }
+
+    /// As [`Recorder::record_in_transition`] where the options of some clients changed: all other clients hold exactly
+    /// what the present rules gave them.
+    fn record_for_changed_clients(&mut self, change: &Change<'_>, changed: &PeerSet) {
+        let scope = &self.live.scope;
+        let others = self.live.peers.clone().minus(changed);
+        let changed = self.live.peers.clone().and(changed);
+        let of_others = export_view(scope, Rules::Present, &change.before, &others);
+        let now = export_view(scope, Rules::Present, &change.before, &changed);
+        let then = export_view(scope, Rules::Former, &change.before, &changed);
+        let in_same_form = |route: &Route, client: PeerId| {
+            let form = |rules| {
+                let audience = scope.audience(rules, route);
+                audience.map_or(Modification::default(), |one| one.modification(client))
+            };
+            form(Rules::Present) == form(Rules::Former)
+        };
+        let mut certain = of_others.clone();
+        for (route, clients) in &now {
+            let held = then.iter().filter(|(old, _)| std::ptr::eq(*old, *route));
+            let both =
+                held.flat_map(|(_, then)| clients.clone().and(then).iter().collect::<Vec<_>>());
+            let certain_of = both.filter(|client| in_same_form(route, *client));
+            certain.push((*route, certain_of.collect()));
+        }
+        let mut possible = of_others;
+        for (route, clients) in now.into_iter().chain(then) {
+            match possible
+                .iter_mut()
+                .find(|(known, _)| std::ptr::eq(*known, route))
+            {
+                Some((_, known)) => known.extend(&clients),
+                None => possible.push((route, clients)),
+            }
+        }
         self.record_difference(&certain, &possible, &change.after);
     }
 

@@ -1,5 +1,5 @@
-//! Re-evaluation under another export policy: every attribute set gets its new audience, and a walk advertises the
-//! differences.
+//! Re-evaluation under another export policy, or with other options of clients: every attribute set gets its new
+//! audience, and a walk advertises the differences.
 
 use std::hash::BuildHasherDefault;
 use std::sync::Arc;
@@ -20,8 +20,10 @@ use crate::adj_rib_in::table::Id;
 use crate::adj_rib_in::verdict::ClassId;
 use crate::advertise::audience::{Audience, Audiences, EVERYONE};
 use crate::advertise::recorder::Change;
+use crate::peer_set::PeerSet;
 use crate::reevaluate::walk_progress::WalkProgress;
-use crate::topology::Topology;
+use crate::topology::{Topology, client};
+use crate::{ClientOptions, Neighbor, PeerId};
 
 /// The transition from one export policy to another: the routes that clients receive differently.
 pub(crate) struct ExportTransition {
@@ -31,9 +33,17 @@ pub(crate) struct ExportTransition {
     former: Audiences,
     /// The two policies mark or change routes of a class differently.
     classes_differ: bool,
+    /// The clients that changed, where the policy stays: all others receive everything as before. `None` where the
+    /// policy changes.
+    clients: Option<PeerSet>,
 }
 
 impl ExportTransition {
+    /// The clients whose options changed, where the policy stays.
+    pub fn clients(&self) -> Option<&PeerSet> {
+        self.clients.as_ref()
+    }
+
     /// Returns whether clients receive one of these routes differently than under the former policy.
     pub fn any_of<'a>(&self, routes: impl IntoIterator<Item = &'a Route>) -> bool {
         let differs = |route: &Route| {
@@ -67,7 +77,62 @@ impl Topology {
             sets,
             former,
             classes_differ,
+            clients: None,
         });
+    }
+
+    /// Replaces the options of clients that audiences depend on. Returns whether some attribute set has another
+    /// audience now: until [`Topology::export_transition`] is cleared, a change of a destination with such sets sends
+    /// these clients the difference.
+    fn replace_clients(&mut self, rib: &Rib, changes: &[(PeerId, ClientOptions)]) -> bool {
+        let former = self.audiences.clone();
+        for (peer, options) in changes {
+            let Some(held) = self.peer_mut(*peer) else {
+                continue;
+            };
+            held.neighbor.client.rtt = options.rtt;
+            held.neighbor.client.receives_blackhole = options.receives_blackhole;
+            let now = client(&held.neighbor);
+            self.audiences.remove_peer(*peer);
+            self.audiences.add_peer(*peer, now);
+        }
+        let peers: Vec<PeerId> = changes.iter().map(|(peer, _)| *peer).collect();
+        let differing = self.audiences.differing(&former, &peers);
+        let mut sets = HashMap::default();
+        if !differing.is_empty() {
+            rib.store.for_each(|set| {
+                if differing.binary_search(&set.audience()).is_ok() {
+                    sets.insert(set.address(), set.audience());
+                }
+            });
+        }
+        if sets.is_empty() {
+            return false;
+        }
+        self.export_transition = Some(ExportTransition {
+            sets,
+            former,
+            classes_differ: false,
+            clients: Some(peers.into_iter().collect()),
+        });
+        true
+    }
+
+    /// The new options of clients that receive routes and that audiences distinguish from their present options.
+    fn distinguished(&self, changes: &[(PeerId, Neighbor)]) -> Vec<(PeerId, ClientOptions)> {
+        let differs = |(peer, new): &&(PeerId, Neighbor)| {
+            let held = self.peer(*peer).filter(|held| held.group.is_some());
+            held.is_some_and(|held| {
+                let (one, other) = (client(&held.neighbor), client(new));
+                one.asn == other.asn
+                    && one.external == other.external
+                    && self.audiences.distinguish(one, other)
+            })
+        };
+        let changes = changes.iter().filter(differs);
+        changes
+            .map(|(peer, new)| (*peer, new.client.clone()))
+            .collect()
     }
 
     /// Drops the audiences that no attribute set uses. O(attribute sets).
@@ -107,9 +172,34 @@ impl Rib {
         let _one_at_a_time = self.export_replacement.lock();
         self.topology.write().replace_export(self, export);
         self.changed();
-        let mut progress = WalkProgress::new(self, &mut notify);
-        self.reevaluate_export::<Ipv4Prefix>(&mut progress);
-        self.reevaluate_export::<Ipv6Prefix>(&mut progress);
+        self.finish_transition(&mut WalkProgress::new(self, &mut notify));
+    }
+
+    /// Applies new options of clients as far as audiences depend on them. Only these clients are sent anything: the
+    /// routes that they receive now and did not receive before, or in another form, and withdrawals. The other settings
+    /// of the neighbors are left to the caller. O(attribute sets + destinations) if a route is concerned.
+    pub(crate) fn replace_clients(
+        &self,
+        changes: &[(PeerId, Neighbor)],
+        progress: &mut WalkProgress<'_>,
+    ) {
+        if self.topology.read().distinguished(changes).is_empty() {
+            return;
+        }
+        let _one_at_a_time = self.export_replacement.lock();
+        let mut topology = self.topology.write();
+        let changes = topology.distinguished(changes);
+        let concerns_routes = topology.replace_clients(self, &changes);
+        drop(topology);
+        self.changed();
+        if concerns_routes {
+            self.finish_transition(progress);
+        }
+    }
+
+    fn finish_transition(&self, progress: &mut WalkProgress<'_>) {
+        self.reevaluate_export::<Ipv4Prefix>(progress);
+        self.reevaluate_export::<Ipv6Prefix>(progress);
         self.topology.write().export_transition = None;
     }
 
@@ -143,7 +233,9 @@ impl Shard {
     fn readvertise<K: Stored>(&mut self, topology: &Topology, id: Id) {
         let (table, clients) = K::split(self);
         let destination = table.get(id);
-        clients.mark(K::FAMILY, id, &keys(destination.accepted()));
+        let transition = topology.export_transition.as_ref();
+        let only = transition.and_then(ExportTransition::clients);
+        clients.mark_some(K::FAMILY, id, &keys(destination.accepted()), only);
         let routes: SmallVec<[&Route; 4]> = destination.accepted().iter().collect();
         let change = Change {
             before: routes.clone(),

@@ -37,6 +37,7 @@ impl Rib {
     ///
     /// `notify` is called when many differences have accumulated: flush there, so that clients receive them early.
     pub fn replace_neighbors(&self, changes: Vec<(PeerId, Neighbor)>, mut notify: impl FnMut()) {
+        self.replace_clients(&changes, &mut WalkProgress::new(self, &mut notify));
         let mut work = Vec::new();
         let mut topology = self.topology.write();
         for (peer, neighbor) in changes {

@@ -34,6 +34,8 @@ enum Event {
     LimitPaths(Vec<u16>, u16),
     /// The VRPs: indices of prefixes with an origin.
     SetVrps(Vec<(u8, u32)>),
+    /// Round-trip times of these peers, in milliseconds.
+    SetRtts(Vec<(u16, u32)>),
     Settle,
 }
 
@@ -52,6 +54,8 @@ fn attrs(peer: u16) -> impl Strategy<Value = Attrs> {
         1 => (0..PEERS).prop_map(asn),
         1 => Just(LOCAL),
         1 => (0..PEERS).prop_map(|peer| LOCAL << 16 | asn(peer)),
+        2 => (64u32..68, proptest::sample::select(vec![10u32, 20, 30]))
+            .prop_map(|(high, ms)| high << 16 | ms),
     ];
     let tail = proptest::collection::vec(1u32..4, 0..3);
     let communities = proptest::collection::btree_set(community, 0..3);
@@ -67,6 +71,14 @@ fn attrs(peer: u16) -> impl Strategy<Value = Attrs> {
 /// The last AS of the paths in these tests.
 fn origin() -> impl Strategy<Value = u32> {
     prop_oneof![(0..PEERS).prop_map(asn), 1u32..4]
+}
+
+/// A peer and its round-trip time, on and around the thresholds.
+fn rtt() -> impl Strategy<Value = (u16, u32)> {
+    (
+        0..PEERS,
+        proptest::sample::select(vec![5u32, 10, 11, 20, 25]),
+    )
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -91,6 +103,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => proptest::sample::select(ACTIONS.to_vec()).prop_map(Event::SetActions),
         2 => (several, 1u16..5).prop_map(|(peers, longest)| Event::LimitPaths(peers, longest)),
         2 => proptest::collection::vec((0..PREFIXES, origin()), 0..6).prop_map(Event::SetVrps),
+        2 => proptest::collection::vec(rtt(), 1..4).prop_map(Event::SetRtts),
         1 => Just(Event::Settle),
     ]
 }
@@ -172,6 +185,13 @@ fn step(world: &mut World, model: &mut Model, event: &Event) {
             let vrps: Vec<(Prefix, u32)> = vrps.iter().map(of).collect();
             world.set_vrps(&vrps);
             model.vrps = Some(vrps);
+        }
+        Event::SetRtts(rtts) => {
+            // The last of two times for one peer counts.
+            let rtts: std::collections::BTreeMap<u16, u32> = rtts.iter().copied().collect();
+            let rtts: Vec<(u16, u32)> = rtts.into_iter().collect();
+            world.set_rtts(&rtts);
+            model.rtts.extend(rtts);
         }
         Event::Settle => check(world, model),
         _ => {}
@@ -431,6 +451,66 @@ fn queued_routes_are_evaluated_under_the_policy_at_commit() {
     assert_eq!((counts.received, counts.accepted), (1, 0));
     world.settle();
     assert!(world.clients[1].as_ref().unwrap().held.is_empty());
+}
+
+/// Client 1 has another round-trip time. It alone is sent something: the routes whose communities distinguish the two
+/// times, once each.
+#[test]
+fn another_round_trip_time_re_advertises_only_what_changes_for_its_client() {
+    let mut world = World::new(PEERS, 2, 1 << 20);
+    let mut model = Model::default();
+    let all: Vec<(u16, u32)> = (0..PEERS).map(|peer| (peer, 5)).collect();
+    world.set_rtts(&all);
+    model.rtts.extend(all);
+    (0..PEERS).for_each(|peer| world.up(peer, peer == 5));
+    let sets: [(u8, &[u32]); 6] = [
+        (1, &[]),
+        (2, &[64 << 16 | 10]),
+        (4, &[64 << 16 | 20]),
+        (5, &[67 << 16 | 10]),
+        (7, &[LOCAL, 65 << 16 | 10]),
+        (8, &[67 << 16 | 20, asn(3)]),
+    ];
+    for (index, communities) in sets {
+        let attrs = Attrs {
+            path: vec![asn(2), u32::from(index)],
+            origin: 0,
+            med: None,
+            communities: communities.to_vec(),
+        };
+        world.announce(2, &[prefix(index)], &attrs);
+        model.announce(2, prefix(index), &attrs);
+    }
+    world.settle();
+    let changed = |world: &mut World, model: &Model| -> Vec<(u16, u64)> {
+        let before: Vec<u64> = world.clients.iter().flatten().map(|c| c.messages).collect();
+        world.settle();
+        let now = world.clients.iter().flatten().map(|c| c.messages);
+        let sent = (0..)
+            .zip(now.zip(before))
+            .map(|(peer, (now, before))| (peer, now - before));
+        let sent = sent.filter(|(_, messages)| *messages > 0).collect();
+        for peer in 0..PEERS {
+            let client = world.clients[usize::from(peer)].as_ref().unwrap();
+            client.must_hold(&model.expected(peer, peer == 5));
+        }
+        sent
+    };
+    // Three routes change for the client: 2, 5 and 7. Each has attributes of its own, and two are withdrawn together.
+    for (ms, messages) in [(6, 0), (10, 0), (11, 3), (19, 0), (20, 0), (3, 2)] {
+        world.set_rtts(&[(1, ms)]);
+        model.rtts.insert(1, ms);
+        let expected: Vec<(u16, u64)> = if messages > 0 {
+            vec![(1, messages)]
+        } else {
+            vec![]
+        };
+        assert_eq!(changed(&mut world, &model), expected, "{ms} ms");
+    }
+    // A client with Add-Path is sent as little.
+    world.set_rtts(&[(5, 11)]);
+    model.rtts.insert(5, 11);
+    assert_eq!(changed(&mut world, &model), [(5, 3)]);
 }
 
 /// Announces three routes for which the order of all does not decide what each client receives. `first` and `other`

@@ -8,8 +8,8 @@ use rutter_policy::CheckAction;
 use rutter_rpki::Rov;
 
 use crate::world::{
-    Actions, Attrs, LOCAL, add_path_limit, address, asn, bgp_id, block, ipv6_next_hop, mark,
-    on_invalid,
+    Actions, Attrs, LOCAL, RTT_THRESHOLDS, add_path_limit, address, asn, bgp_id, block,
+    ipv6_next_hop, mark, on_invalid,
 };
 
 #[derive(Default)]
@@ -22,6 +22,8 @@ pub struct Model {
     pub longest_paths: BTreeMap<u16, u16>,
     /// Exact prefixes with their origins, once there are VRPs.
     pub vrps: Option<Vec<(Prefix, u32)>>,
+    /// Round-trip times of peers, in milliseconds.
+    pub rtts: BTreeMap<u16, u32>,
 }
 
 impl Model {
@@ -57,7 +59,7 @@ impl Model {
     /// The routes of a prefix that a client may receive, or all, in the order in which the process chooses them.
     pub fn ordered(&self, prefix: Prefix, client: Option<u16>) -> Vec<(u16, &Attrs)> {
         let sees = |peer: u16, attrs: &Attrs| {
-            client.is_none_or(|client| peer != client && self.allows(attrs, asn(client)))
+            client.is_none_or(|client| peer != client && self.allows(attrs, client))
                 && self.accepts(peer, prefix, attrs)
         };
         let mut left: Vec<(u16, &Attrs)> = self
@@ -88,18 +90,23 @@ impl Model {
                 } else {
                     0
                 };
-                held.insert((prefix, id), self.advertised(peer, attrs, prefix));
+                held.insert((prefix, id), self.advertised(peer, attrs, prefix, client));
             }
         }
         held
     }
 
-    fn advertised(&self, peer: u16, attrs: &Attrs, prefix: Prefix) -> Vec<u8> {
+    fn advertised(&self, peer: u16, attrs: &Attrs, prefix: Prefix, client: u16) -> Vec<u8> {
         let family = prefix.family();
         let state = self.origin_state(prefix, attrs);
+        let prepends = self.prepends(attrs, client);
         let mut attrs = attrs.clone();
+        let first = attrs.path[0];
+        attrs
+            .path
+            .splice(0..0, std::iter::repeat_n(first, prepends));
         if self.actions == Actions::Scrubbed {
-            let is_action = |community: &u32| matches!(community >> 16, 0 | LOCAL);
+            let is_action = |community: &u32| matches!(community >> 16, 0 | LOCAL | 64..=67);
             attrs.communities.retain(|community| !is_action(community));
         }
         if on_invalid(peer) == CheckAction::Tag {
@@ -148,14 +155,42 @@ impl Model {
         preferred[best_of(&left)]
     }
 
-    /// `0:peer` excludes a peer, `0:self` excludes all but `self:peer`. Without action communities everybody is
-    /// allowed.
-    fn allows(&self, attrs: &Attrs, client: u32) -> bool {
+    /// The first rule that applies decides: `0:peer`, `self:peer`, `64:rtt` (up to a threshold: no), `65:rtt` (above it:
+    /// yes), `0:self`. Without action communities everybody is allowed.
+    fn allows(&self, attrs: &Attrs, client: u16) -> bool {
         let has = |high: u32, low: u32| attrs.communities.contains(&(high << 16 | low));
+        let rtt = self.rtts.get(&client);
+        let asks = |high: u32, applies: &dyn Fn(u32, u32) -> bool| {
+            let asked = |ms: &&u32| has(high, **ms);
+            let mut asked = RTT_THRESHOLDS.iter().filter(asked);
+            rtt.is_some_and(|rtt| asked.any(|ms| applies(*rtt, *ms)))
+        };
         match self.actions {
             Actions::Unknown => true,
-            _ => !has(0, client) && (!has(0, LOCAL) || has(LOCAL, client)),
+            _ if has(0, asn(client)) => false,
+            _ if has(LOCAL, asn(client)) => true,
+            _ if asks(64, &|rtt, ms| rtt <= ms) => false,
+            _ if asks(65, &|rtt, ms| rtt > ms) => true,
+            _ => !has(0, LOCAL),
         }
+    }
+
+    /// `66:rtt` prepends once, `67:rtt` twice above a threshold. The highest threshold that applies decides.
+    fn prepends(&self, attrs: &Attrs, client: u16) -> usize {
+        let Some(rtt) = self.rtts.get(&client) else {
+            return 0;
+        };
+        if self.actions == Actions::Unknown {
+            return 0;
+        }
+        for ms in RTT_THRESHOLDS.iter().rev().filter(|ms| rtt > *ms) {
+            for (high, times) in [(67, 2), (66, 1)] {
+                if attrs.communities.contains(&(high << 16 | ms)) {
+                    return times;
+                }
+            }
+        }
+        0
     }
 }
 

@@ -1,6 +1,5 @@
 //! The same table under real threads: each drives its own peer, and in the end every client must be exact.
 
-use std::collections::BTreeMap;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -26,11 +25,12 @@ impl Random {
 fn attrs(random: &mut Random, peer: u16) -> Attrs {
     let tail = (0..random.below(3)).map(|n| n as u32 + 1);
     let denied = (random.below(4) == 0).then(|| asn(random.below(6) as u16));
+    let by_rtt = (random.below(4) == 0).then(|| (64 + random.below(4) as u32) << 16 | 20);
     Attrs {
         path: std::iter::once(asn(peer)).chain(tail).collect(),
         origin: random.below(2) as u8,
         med: (random.below(3) == 0).then(|| random.below(3) as u32),
-        communities: denied.into_iter().collect(),
+        communities: denied.into_iter().chain(by_rtt).collect(),
     }
 }
 
@@ -98,17 +98,22 @@ fn change_policy(world: &World, seed: u64, at_work: &AtomicUsize) -> Actions {
     known
 }
 
-/// Another thread: changes the neighbors' import policies. Returns the last limit on path length of each.
-fn limit_paths(world: &World, seed: u64, at_work: &AtomicUsize) -> BTreeMap<u16, u16> {
+/// Another thread: changes the neighbors' import policies and round-trip times. Leaves the last of each in the model.
+fn change_neighbors(world: &World, seed: u64, at_work: &AtomicUsize) -> Model {
     let mut random = Random(seed ^ 0xabcd_ef01);
-    let mut longest_paths = BTreeMap::new();
+    let mut model = Model::default();
     while at_work.load(Ordering::Acquire) > 0 {
         let longest = 1 + random.below(4) as u16;
         let peers: Vec<u16> = (0..PEERS).filter(|_| random.below(2) == 0).collect();
         world.limit_paths(&peers, longest);
-        longest_paths.extend(peers.iter().map(|peer| (*peer, longest)));
+        let limits = peers.iter().map(|peer| (*peer, longest));
+        model.longest_paths.extend(limits);
+        let rtt = |peer: &u16| (*peer, [5, 15, 25][random.below(3) as usize]);
+        let rtts: Vec<(u16, u32)> = peers.iter().map(rtt).collect();
+        world.set_rtts(&rtts);
+        model.rtts.extend(rtts);
     }
-    longest_paths
+    model
 }
 
 #[test]
@@ -124,9 +129,10 @@ fn threads_leave_every_client_exact() {
                 scope.spawn(move || live(world, peer, seed, (quiet, at_work)))
             };
             let threads: Vec<_> = (0..PEERS).map(start).collect();
-            let limiting = scope.spawn(|| limit_paths(&world, seed, &at_work));
-            model.actions = change_policy(&world, seed, &at_work);
-            model.longest_paths = limiting.join().expect("no panic");
+            let changing = scope.spawn(|| change_neighbors(&world, seed, &at_work));
+            let actions = change_policy(&world, seed, &at_work);
+            model = changing.join().expect("no panic");
+            model.actions = actions;
             quiet.wait();
             threads
                 .into_iter()

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 use rutter_net::{Asn, Family, PerFamily, Prefix};
 use rutter_policy::{
     Action, ActionCommunity, CheckAction, ClassTag, ExportPolicy, ExportSettings, FilterData,
-    ImportPolicy, ImportRule, ImportSettings, LengthRange, NextHopRule, TagState,
+    ImportPolicy, ImportRule, ImportSettings, LengthRange, NextHopRule, Rtt, RttThresholds,
+    TagState,
 };
 use rutter_rib::*;
 use rutter_rpki::{Rov, Vrps};
@@ -50,6 +51,16 @@ pub struct World {
     pub has_add_path: bool,
     sweeper: Sweeper,
     now_ms: u64,
+    settings: Mutex<Settings>,
+}
+
+/// The settings of peers that differ from [`neighbor`].
+#[derive(Default)]
+struct Settings {
+    /// Round-trip times in milliseconds.
+    rtts: BTreeMap<u16, u32>,
+    /// Limits on the length of paths.
+    longest_paths: BTreeMap<u16, u16>,
 }
 
 /// A client and the routes that it holds: by prefix and path identifier, the attribute block and its next hop.
@@ -62,10 +73,13 @@ pub struct Client {
     pub messages: u64,
 }
 
+/// The thresholds of round-trip times, in milliseconds.
+pub const RTT_THRESHOLDS: [u32; 2] = [10, 20];
+
 /// The action communities that an exchange knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Actions {
-    /// `0:peer`, `0:self` and `self:peer`; they are sent to the clients.
+    /// `0:peer`, `0:self`, `self:peer`, and those by round-trip time; they are sent to the clients.
     #[default]
     Sent,
     /// The same, but scrubbed before sending.
@@ -81,6 +95,9 @@ pub fn export(actions: Actions) -> Arc<ExportPolicy> {
         action(Action::NotToPeer, "0:peer"),
         action(Action::NotToAny, "0:self"),
         action(Action::ToPeer, "self:peer"),
+        action(Action::NotToRttLower, "64:rtt"),
+        action(Action::ToRttHigher, "65:rtt"),
+        action(Action::PrependRttHigher, "66..67:rtt"),
     ];
     Arc::new(ExportPolicy::new(ExportSettings {
         local_asn: Asn(LOCAL),
@@ -89,6 +106,7 @@ pub fn export(actions: Actions) -> Arc<ExportPolicy> {
             Actions::Sent | Actions::Scrubbed => known,
         },
         scrub: actions == Actions::Scrubbed,
+        rtt_thresholds: RttThresholds::new(RTT_THRESHOLDS.to_vec()).unwrap(),
         class_tags: [
             (TagState::OriginValid, Rov::Valid),
             (TagState::OriginInvalid, Rov::Invalid),
@@ -150,6 +168,7 @@ pub fn neighbor(peer: u16) -> Neighbor {
         default_local_pref: 100,
         block_above: PerFamily::both(None),
         add_path_limit: add_path_limit(peer),
+        client: Default::default(),
         role: None,
     }
 }
@@ -209,6 +228,7 @@ impl World {
             has_add_path: true,
             sweeper: Sweeper::default(),
             now_ms: 0,
+            settings: Mutex::default(),
         }
     }
 
@@ -312,8 +332,31 @@ impl World {
 
     /// Replaces the import policies of these neighbors.
     pub fn limit_paths(&self, peers: &[u16], longest_path: u16) {
-        let short = |peer: &u16| (PeerId(*peer), short_neighbor(*peer, longest_path));
-        let changes = peers.iter().map(short).collect();
+        let mut settings = self.settings.lock().unwrap();
+        let limits = peers.iter().map(|peer| (*peer, longest_path));
+        settings.longest_paths.extend(limits);
+        self.replace(peers, &settings);
+    }
+
+    /// Replaces round-trip times, in milliseconds.
+    pub fn set_rtts(&self, rtts: &[(u16, u32)]) {
+        let mut settings = self.settings.lock().unwrap();
+        settings.rtts.extend(rtts.iter().copied());
+        let peers: Vec<u16> = rtts.iter().map(|(peer, _)| *peer).collect();
+        self.replace(&peers, &settings);
+    }
+
+    fn replace(&self, peers: &[u16], settings: &Settings) {
+        let present = |peer: &u16| {
+            let mut present = match settings.longest_paths.get(peer) {
+                Some(longest) => short_neighbor(*peer, *longest),
+                None => neighbor(*peer),
+            };
+            let rtt = settings.rtts.get(peer);
+            present.client.rtt = rtt.and_then(|ms| Rtt::from_micros(ms * 1_000));
+            (PeerId(*peer), present)
+        };
+        let changes = peers.iter().map(present).collect();
         self.rib.replace_neighbors(changes, || {
             self.rib.flush();
         });

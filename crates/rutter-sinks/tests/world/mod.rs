@@ -59,6 +59,7 @@ fn neighbor(peer: usize) -> Neighbor {
         default_local_pref: 100,
         block_above: PerFamily::both(None),
         add_path_limit: 0,
+        client: Default::default(),
         role: None,
         monitored: None,
     }

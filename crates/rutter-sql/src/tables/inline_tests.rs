@@ -49,6 +49,7 @@ fn with_routes(count: usize) -> Database {
         default_local_pref: 100,
         block_above: PerFamily::both(None),
         add_path_limit: 0,
+        client: Default::default(),
         role: None,
         monitored: None,
     };

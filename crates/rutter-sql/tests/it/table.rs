@@ -145,6 +145,7 @@ fn neighbor(index: u8, asn: u32) -> Neighbor {
         default_local_pref: 100,
         block_above: PerFamily::both(None),
         add_path_limit: 0,
+        client: Default::default(),
         role: None,
         monitored: None,
     }

@@ -25,13 +25,34 @@ pub fn write_as_path_prepended(
     asn: Asn,
     times: usize,
 ) {
+    write_as_path_with(out, path, times, std::iter::repeat_n(asn, times));
+}
+
+/// As [`write_as_path_prepended`], with `leftmost` once before the others: our own AS after the repetitions of another.
+pub fn write_as_path_led_by(
+    out: &mut Vec<u8>,
+    leftmost: Asn,
+    path: Option<AsPath<'_>>,
+    asn: Asn,
+    times: usize,
+) {
+    let prepended = std::iter::once(leftmost).chain(std::iter::repeat_n(asn, times));
+    write_as_path_with(out, path, times + 1, prepended);
+}
+
+/// Writes the attribute after `times` numbers.
+fn write_as_path_with(
+    out: &mut Vec<u8>,
+    path: Option<AsPath<'_>>,
+    times: usize,
+    mut own: impl Iterator<Item = Asn>,
+) {
     write_attr_with(out, TRANSITIVE, code::AS_PATH, |out| {
         let path = path.unwrap_or(AsPath::EMPTY);
         let mut segments = path.segments().peekable();
         let joined =
             segments.next_if(|s| s.kind == SegmentKind::Sequence && s.count() + times <= MAX_COUNT);
         let mut left = times + joined.map_or(0, |s| s.count());
-        let mut own = std::iter::repeat_n(asn, times);
         while left > 0 {
             // The short segment comes first, so that the next speaker has room to prepend.
             let count = match left % MAX_COUNT {

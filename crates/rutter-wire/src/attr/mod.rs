@@ -34,7 +34,9 @@ mod write;
 
 pub use aggregator::Aggregator;
 pub use as_path::{AsPath, Segment, SegmentKind};
-pub use as_path_write::{write_as_path, write_as_path_prepended, write_as_path_two_octet};
+pub use as_path_write::{
+    write_as_path, write_as_path_led_by, write_as_path_prepended, write_as_path_two_octet,
+};
 pub use attributes::{Attributes, RawAttribute};
 pub use malformed::{Disposition, Fault, Malformed};
 pub use mp_reach::{MpReach, write_mp_reach};
