@@ -69,6 +69,7 @@ fn session(page: &mut Page, peer: &PeerRow) {
     page.sample(Name::PeerStateSeconds, &who, s.state_for_s as f64);
     page.sample(Name::PeerEstablished, &who, s.established_count as f64);
     page.sample(Name::PeerMalformed, &who, s.malformed_updates as f64);
+    page.sample(Name::PeerPathsNotKept, &who, s.paths_not_kept as f64);
     page.sample(Name::PeerUnsent, &who, s.unsent_bytes as f64);
     page.sample(
         Name::PeerCatchingUp,
@@ -185,6 +186,7 @@ metrics! {
     PeerStateSeconds = "rutter_peer_state_seconds", "gauge", "Seconds in the current state.";
     PeerEstablished = "rutter_peer_established_total", "counter", "Times that the session reached Established.";
     PeerMalformed = "rutter_peer_malformed_updates_total", "counter", "Malformed UPDATEs that did not end the session (RFC 7606).";
+    PeerPathsNotKept = "rutter_peer_paths_not_kept_total", "counter", "Paths that were not kept, because the neighbor has more than 1,024 of one prefix (RFC 7911).";
     PeerUnsent = "rutter_peer_unsent_bytes", "gauge", "Bytes of UPDATEs that wait for the client's socket.";
     PeerCatchingUp = "rutter_peer_catching_up", "gauge", "1 if the client fell behind and receives its routes from the table.";
     PeerBytes = "rutter_peer_bytes_total", "counter", "Bytes by direction.";

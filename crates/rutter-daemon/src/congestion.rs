@@ -1,4 +1,5 @@
-//! Back-pressure: while clients lag too far behind, the threads read nothing.
+//! Back-pressure: while most clients have a backlog, the threads read little from neighbors that send much. While
+//! clients lag too far behind, they read nothing.
 
 use rutter_rib::Rib;
 
@@ -8,6 +9,8 @@ use crate::peers::Peers;
 #[derive(Default)]
 pub(crate) struct Congestion {
     congested: bool,
+    /// Most clients have a backlog.
+    behind: bool,
     /// The earliest time of the next check for lagging clients.
     next_check_ms: u64,
 }
@@ -20,6 +23,7 @@ impl Congestion {
     /// threads, which may sleep, must do the same.
     pub(crate) fn update(&mut self, rib: &Rib, peers: &mut Peers, now_ms: u64) -> bool {
         self.congested = rib.congested();
+        self.behind = rib.is_output_behind();
         if !self.congested || now_ms < self.next_check_ms {
             return false;
         }
@@ -29,6 +33,11 @@ impl Congestion {
             stream.check_lag(rib, now_ms);
         }
         true
+    }
+
+    /// Returns whether the threads read only from neighbors that send little.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.behind
     }
 
     /// Returns whether the threads read nothing.

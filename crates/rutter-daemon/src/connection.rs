@@ -10,6 +10,8 @@ use rustix::io::Errno;
 use rutter_rib::{ClientStream, FileRange, Rib};
 use rutter_session::ConnectionId;
 
+use crate::read_share::ReadShare;
+
 /// Identifies a connection on its thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ConnectionKey {
@@ -44,6 +46,8 @@ pub(crate) struct Connection {
     pub(crate) readable: bool,
     /// The kernel may accept output.
     pub(crate) writable: bool,
+    /// The bytes that the neighbor sent lately.
+    pub(crate) share: ReadShare,
     /// The neighbor has shut down its write side.
     pub(crate) read_closed: bool,
     /// Bytes wait, and the kernel accepts none.
@@ -94,8 +98,11 @@ impl Default for GatherBuffer {
     }
 }
 
-/// The bytes read at once, which are also the share of one connection in a turn.
-pub(crate) const INPUT_LEN: usize = 256 * 1024;
+/// The bytes read at once, which are also the share of one connection in a turn: a few milliseconds of work. Everybody
+/// else's changes wait for it.
+const READ_SHARE: usize = 64 * 1024;
+/// The buffer of a read: the start of a message, up to its largest length, comes first.
+pub(crate) const INPUT_LEN: usize = READ_SHARE + 64 * 1024;
 /// The bytes gathered from the stream for one `writev`.
 const GATHER: usize = 128 * 1024;
 /// The bytes gathered from the table in a turn for a client that catches up.
@@ -110,6 +117,7 @@ impl Connection {
             connecting,
             readable: false,
             writable: false,
+            share: ReadShare::default(),
             read_closed: false,
             blocked: false,
             written: 0,
@@ -125,12 +133,13 @@ impl Connection {
     pub(crate) fn read(&mut self, input: &mut [u8]) -> ReadOutcome {
         let kept = self.partial.len();
         input[..kept].copy_from_slice(&self.partial);
+        let room = &mut input[kept..][..READ_SHARE];
         loop {
-            return match self.socket.read(&mut input[kept..]) {
+            return match self.socket.read(room) {
                 Ok(0) => ReadOutcome::Closed(None),
                 Ok(n) => {
                     // A short read empties the socket; later input raises a new event.
-                    self.readable = kept + n == input.len() || self.read_closed;
+                    self.readable = n == room.len() || self.read_closed;
                     self.partial.clear();
                     ReadOutcome::Bytes {
                         total: kept + n,

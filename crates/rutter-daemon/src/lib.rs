@@ -35,6 +35,7 @@ mod peer_log_limits;
 mod peers;
 mod privileges;
 mod reactor;
+mod read_share;
 mod receiver;
 mod reload;
 mod session_driver;

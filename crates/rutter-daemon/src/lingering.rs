@@ -16,6 +16,8 @@ pub(crate) struct LingeringSockets {
 
 /// The longest time for which a closed connection stays open, milliseconds.
 const LINGER_MS: u64 = 1_000;
+/// The same while the daemon stops: a neighbor that goes on sending must not hold it up for long.
+const STOPPING_LINGER_MS: u64 = 500;
 const MAX_SOCKETS: usize = 256;
 /// Read at once, bytes.
 const BUFFER_LEN: usize = 64 * 1024;
@@ -44,6 +46,9 @@ impl LingeringSockets {
     pub(crate) fn close_finished(&mut self, now_ms: u64, stopping: bool) {
         let buffer = &mut self.buffer;
         self.sockets.retain_mut(|(socket, until)| {
+            if stopping {
+                *until = (*until).min(now_ms + STOPPING_LINGER_MS);
+            }
             let is_over = *until <= now_ms;
             let look = stopping || is_over;
             !(look && (discard_input(socket, buffer) || is_over))
@@ -86,6 +91,14 @@ mod tests {
         lingering.close_finished(LINGER_MS, false);
         assert!(lingering.is_empty());
         assert_eq!(far.read(&mut [0; 1]).expect("the end"), 0);
+
+        let (near, _far) = connect();
+        lingering.push(near, 0);
+        lingering.close_finished(1, true);
+        lingering.close_finished(STOPPING_LINGER_MS, true);
+        assert!(!lingering.is_empty());
+        lingering.close_finished(STOPPING_LINGER_MS + 1, true);
+        assert!(lingering.is_empty(), "a daemon that stops waits less");
 
         let (near, far) = connect();
         lingering.push(near, 0);

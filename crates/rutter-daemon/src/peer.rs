@@ -3,6 +3,7 @@
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use rutter_config::MaxPrefix;
 use rutter_net::{Family, PerFamily};
@@ -42,6 +43,8 @@ pub(crate) struct Established {
     pub(crate) peer: PeerId,
     /// `None` if nothing is sent to the neighbor.
     pub(crate) stream: Option<ClientStream>,
+    /// The neighbor may send several paths of a prefix (RFC 7911).
+    pub(crate) receives_paths: bool,
     /// The families whose routes the neighbor has requested again, in index order.
     pub(crate) pending_refreshes: PerFamily<bool>,
 }
@@ -160,6 +163,11 @@ impl Peer {
             connection,
             peer,
             stream,
+            receives_paths: negotiated
+                .families
+                .iter()
+                .flatten()
+                .any(|f| f.add_path_receive),
             pending_refreshes: PerFamily::both(false),
         });
         shared.rib.publish_peer_up(peer, unix_us);
@@ -213,6 +221,25 @@ impl Peer {
             }
         }
         None
+    }
+
+    /// Publishes the number of paths that the table did not keep, and logs that it grew.
+    pub(crate) fn check_paths(&self, rib: &Rib, limits: &mut PeerLogLimits, now_ms: u64) {
+        let Some(established) = self.established.as_ref().filter(|e| e.receives_paths) else {
+            return;
+        };
+        let not_kept = rib.paths_not_kept(established.peer);
+        let before = self.status.paths_not_kept.swap(not_kept, Ordering::Relaxed);
+        if not_kept > before
+            && let Some(not_logged) = limits.pass(self.address(), LineKind::PathsNotKept, now_ms)
+        {
+            tracing::warn!(
+                peer = self.name(),
+                paths = not_kept - before,
+                not_logged = some(not_logged),
+                "paths not kept: the neighbor has too many of one prefix"
+            );
+        }
     }
 
     /// Publishes the result of the negotiation.

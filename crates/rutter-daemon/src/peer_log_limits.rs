@@ -21,6 +21,8 @@ pub(crate) enum LineKind {
     Malformed,
     /// A prefix limit was exceeded.
     PrefixLimit,
+    /// Paths were not kept.
+    PathsNotKept,
 }
 
 /// The limits of a thread's neighbors. They outlive a dynamic neighbor that leaves and returns.

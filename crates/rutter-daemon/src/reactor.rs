@@ -148,14 +148,16 @@ impl Reactor {
     /// Reads every ready socket once. While the table is congested it reads nothing: TCP slows the senders down.
     fn read_sockets(&mut self) {
         if !self.congestion.is_congested() {
-            self.receiver.read_sockets(&mut self.driver);
+            let behind = self.congestion.is_behind();
+            self.receiver.read_sockets(&mut self.driver, behind);
         }
     }
 
     /// Reads the input that has arrived since the poll. A turn costs at least one write for each client, so with many
     /// clients another poll is worth its price.
     fn read_more(&mut self, poll: &mut Poll, events: &mut Events) {
-        if self.congestion.is_congested() || self.driver.peers.slot_count() < MANY_PEERS {
+        let slowed = self.congestion.is_congested() || self.congestion.is_behind();
+        if slowed || self.driver.peers.slot_count() < MANY_PEERS {
             return;
         }
         for _ in 0..MAX_POLLS {
@@ -224,7 +226,9 @@ impl Reactor {
             return Some(Duration::ZERO);
         }
         if !self.driver.read_queue.is_empty() || sweeping {
-            return Some(if congested {
+            // Neighbors that send much wait while the clients are behind.
+            let waits = self.congestion.is_behind() && self.receiver.bytes_in_turn() == 0;
+            return Some(if congested || waits && !sweeping {
                 CONGESTED_POLL
             } else {
                 Duration::ZERO

@@ -48,15 +48,17 @@ impl Receiver {
         }
     }
 
-    /// Reads every ready socket once. Sockets that may have more input stay in the queue.
-    pub(crate) fn read_sockets(&mut self, driver: &mut SessionDriver) {
+    /// Reads every ready socket once. Sockets that may have more input stay in the queue. If the clients are `behind`,
+    /// sockets that brought much lately wait.
+    pub(crate) fn read_sockets(&mut self, driver: &mut SessionDriver, behind: bool) {
         if driver.read_queue.is_empty() {
             return;
         }
         let mut keys = std::mem::take(&mut driver.read_queue);
         for key in keys.drain(..) {
             // A shutdown must not wait until all sockets are read.
-            if driver.must_stop() || self.read_connection(driver, key) {
+            let waits = driver.must_stop() || behind && driver.is_share_used(key);
+            if waits || self.read_connection(driver, key) {
                 driver.read_queue.push(key);
             }
         }
@@ -90,6 +92,7 @@ impl Receiver {
         match connection.read(&mut input) {
             ReadOutcome::Bytes { total, new } => {
                 self.bytes_in_turn += new;
+                connection.share.count(new, driver.now_ms);
                 if let Some(peer) = driver.peers.get_mut(key.slot) {
                     peer.status.received.count_bytes(new);
                 }

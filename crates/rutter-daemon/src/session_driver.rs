@@ -164,6 +164,13 @@ impl SessionDriver {
         }
     }
 
+    /// Returns whether a neighbor has sent more than its share lately.
+    pub(crate) fn is_share_used(&mut self, key: ConnectionKey) -> bool {
+        let now_ms = self.now_ms;
+        let connection = self.peers.connection_mut(key);
+        connection.is_some_and(|connection| connection.share.is_used(now_ms))
+    }
+
     /// Queues a connection whose socket became ready.
     pub(crate) fn socket_ready(&mut self, key: ConnectionKey, event: &mio::event::Event) {
         let Some(connection) = self.peers.connection_mut(key) else {
@@ -433,6 +440,9 @@ impl SessionDriver {
         if let Some(exceeded) = peer.exceeded_limit(&self.shared.rib) {
             peer.log_limit(&exceeded, &mut self.log_limits, self.now_ms);
             self.limit_exceeded(slot, exceeded.family, exceeded.limit);
+        }
+        if let Some(peer) = self.peers.get_mut(slot) {
+            peer.check_paths(&self.shared.rib, &mut self.log_limits, self.now_ms);
         }
     }
 

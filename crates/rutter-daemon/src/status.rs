@@ -18,6 +18,7 @@ pub(crate) struct PeerStatus {
     pub(crate) received: Counters,
     pub(crate) sent: Counters,
     pub(crate) malformed_updates: AtomicU64,
+    pub(crate) paths_not_kept: AtomicU64,
     pub(crate) unsent_bytes: AtomicU64,
     pub(crate) catching_up: AtomicBool,
     /// The deadlines of [`Timer::ALL`] in milliseconds; [`u64::MAX`] where a timer does not run.
@@ -78,6 +79,7 @@ impl PeerStatus {
             received: Counters::default(),
             sent: Counters::default(),
             malformed_updates: AtomicU64::new(0),
+            paths_not_kept: AtomicU64::new(0),
             unsent_bytes: AtomicU64::new(0),
             catching_up: AtomicBool::new(false),
             deadlines: Timer::ALL.map(|_| AtomicU64::new(u64::MAX)),
@@ -155,6 +157,7 @@ impl PeerStatus {
             received: self.received.direction(),
             sent: self.sent.direction(),
             malformed_updates: self.malformed_updates.load(Ordering::Relaxed),
+            paths_not_kept: self.paths_not_kept.load(Ordering::Relaxed),
             unsent_bytes: self.unsent_bytes.load(Ordering::Relaxed),
             catching_up: self.catching_up.load(Ordering::Relaxed),
             negotiated: details.negotiated.clone(),

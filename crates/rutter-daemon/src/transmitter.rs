@@ -54,12 +54,15 @@ impl Transmitter {
             }
             return;
         }
-        let stream = match &mut peer.established {
+        let mut stream = match &mut peer.established {
             Some(e) if e.connection == key.id => {
                 e.stream.as_mut().map(|s| (s, &*driver.shared.rib))
             }
             _ => None,
         };
+        if let Some((stream, _)) = &mut stream {
+            stream.note_backlog();
+        }
         let has_stream_bytes = stream
             .as_ref()
             .is_some_and(|(stream, _)| !stream.is_drained() || stream.has_more());
@@ -99,6 +102,9 @@ fn after_write(
     let Some(peer) = driver.peers.get_mut(key.slot) else {
         return;
     };
+    if let Some(stream) = peer.established.as_mut().and_then(|e| e.stream.as_mut()) {
+        stream.note_backlog();
+    }
     let unsent = peer.unsent_bytes();
     peer.status
         .unsent_bytes

@@ -1,6 +1,6 @@
 //! The table as the threads see it that move routes.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
@@ -68,6 +68,9 @@ pub struct Rib {
 
 /// A client that left its group's log costs two bits a destination: see [`crate::advertise::catch_up`].
 const MARKS_PER_BYTE: usize = 4;
+
+/// Where there are fewer clients, a slow client is not told from a slow machine.
+const MANY_CLIENTS: usize = 4;
 
 impl Rib {
     /// An empty table without neighbors.
@@ -196,6 +199,19 @@ impl Rib {
         let marks = self.id_end() / MARKS_PER_BYTE;
         long.iter()
             .any(|(retained, slow)| *retained > self.log_limit.max(slow * marks))
+    }
+
+    /// Returns whether more than half of the clients have a backlog of unsent bytes: changes come faster than the
+    /// machine can send them. Whatever is read now waits behind the backlog, so read only from neighbors that send
+    /// little. A few slow clients do not count: they alone receive everything late.
+    pub fn is_output_behind(&self) -> bool {
+        let groups = self.groups.read();
+        let count = |of: fn(&Group) -> &AtomicUsize| -> usize {
+            let all = groups.iter().map(|group| of(group).load(Ordering::Relaxed));
+            all.sum()
+        };
+        let clients = count(|group| &group.clients);
+        clients >= MANY_CLIENTS && 2 * count(|group| &group.backlogged) > clients
     }
 
     /// The number of ids in use, in all shards and families: a few more than there are destinations.

@@ -93,6 +93,9 @@ pub struct SessionRow {
     pub sent: Direction,
     /// Malformed UPDATEs that did not end the session (RFC 7606).
     pub malformed_updates: u64,
+    /// Paths that were not kept, because the neighbor has more than 1,024 of one prefix (RFC 7911).
+    #[serde(default)]
+    pub paths_not_kept: u64,
     /// Bytes of UPDATEs that wait for the client's socket.
     pub unsent_bytes: u64,
     /// The client fell behind and receives its routes from the table.

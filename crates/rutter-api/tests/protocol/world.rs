@@ -199,6 +199,7 @@ impl Backend for World {
             received: Default::default(),
             sent: Default::default(),
             malformed_updates: 0,
+            paths_not_kept: 0,
             unsent_bytes: 0,
             catching_up: false,
             negotiated: None,

@@ -50,6 +50,8 @@ pub struct ClientStream {
     checked_ms: u64,
     /// The time since which the client is slow; while it is, [`Group::slow`] counts it.
     slow_since_ms: Option<u64>,
+    /// The client is counted in [`Group::backlogged`].
+    is_backlogged: bool,
     writer: MessageWriter,
 }
 
@@ -88,6 +90,8 @@ const STUCK_MS: u64 = 1_000;
 /// This fraction of the log's limit. Bytes of the log may count twice, once in a file, and the client may have
 /// gathered some. A client that holds a full log back is therefore always far behind.
 const FAR_BEHIND: usize = 4;
+/// A client with more unsent bytes has a backlog: everybody's changes reach it late.
+const BACKLOG: usize = 512 * 1024;
 /// Observations of a client's pace expire after a pause of this length.
 const FORGET_MS: u64 = 1_000;
 /// A slow client leaves the log after this long. Bursts of a busy machine pass sooner.
@@ -118,6 +122,7 @@ impl ClientStream {
             progress_ms: 0,
             checked_ms: 0,
             slow_since_ms: None,
+            is_backlogged: false,
             writer: MessageWriter::default(),
         }
     }
@@ -445,6 +450,21 @@ impl ClientStream {
         }
     }
 
+    /// Notes whether the client has a backlog; call it once a turn, also while its socket accepts nothing. A few loads.
+    pub fn note_backlog(&mut self) {
+        let end = self.group.end.load(Ordering::Relaxed);
+        let unread = end.saturating_sub(self.position()) as usize;
+        self.set_backlogged(unread + self.queued > BACKLOG && self.phase != Phase::CatchingUp);
+    }
+
+    fn set_backlogged(&mut self, is: bool) {
+        match (std::mem::replace(&mut self.is_backlogged, is), is) {
+            (false, true) => self.group.backlogged.fetch_add(1, Ordering::Relaxed),
+            (true, false) => self.group.backlogged.fetch_sub(1, Ordering::Relaxed),
+            _ => 0,
+        };
+    }
+
     fn slowness(&self, rib: &Rib, now_ms: u64) -> Option<Slow> {
         let far = (rib.log_limit / FAR_BEHIND) as u64;
         let position = self.position();
@@ -546,6 +566,7 @@ impl ClientStream {
 impl Drop for ClientStream {
     fn drop(&mut self) {
         self.set_slow(None);
+        self.set_backlogged(false);
         self.group.clients.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -49,6 +49,8 @@ pub(crate) struct Group {
     /// The streams of the group, and how many of them are slow at present.
     pub clients: AtomicUsize,
     pub slow: AtomicUsize,
+    /// The streams that have a backlog: see [`crate::Rib::is_output_behind`].
+    pub backlogged: AtomicUsize,
     /// Bytes of the log that some client has yet to read.
     retained: Arc<AtomicUsize>,
     /// Makes files for copies of long segments.
@@ -101,6 +103,7 @@ impl Group {
             lead: AtomicU64::new(0),
             clients: AtomicUsize::new(0),
             slow: AtomicUsize::new(0),
+            backlogged: AtomicUsize::new(0),
             new_file,
         }
     }

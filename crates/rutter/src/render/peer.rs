@@ -92,6 +92,9 @@ fn session(s: &SessionRow, out: &mut dyn Write) -> io::Result<()> {
     if s.malformed_updates > 0 {
         field(out, "malformed updates", grouped(s.malformed_updates))?;
     }
+    if s.paths_not_kept > 0 {
+        field(out, "paths not kept", grouped(s.paths_not_kept))?;
+    }
     if s.unsent_bytes > 0 || s.catching_up {
         let how = if s.catching_up {
             ", catching up from the table"
