@@ -19,6 +19,7 @@ mod list_file;
 mod named_path;
 mod password;
 mod read;
+mod rtt_file;
 mod safe_file;
 mod secret;
 mod sections;

@@ -78,10 +78,10 @@ fn read_file<T>(
 }
 
 /// The maximum number of errors that are reported for one file.
-const MAX_ERRORS: usize = 20;
+pub(crate) const MAX_ERRORS: usize = 20;
 
 /// Returns the lines that have an entry, without comments, with the offset of each.
-fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut next = 0;
     text.split('\n').filter_map(move |line| {
         let start = next;

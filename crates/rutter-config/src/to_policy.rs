@@ -7,8 +7,8 @@ use rutter_policy::{CheckAction, ClassTag, ExportSettings, ImportRule, ImportSet
 
 use crate::tag_notation::TagNotation;
 use crate::{
-    BlackholeRule, Checks, Config, InvalidRoutes, IrrAction, IrrCheck, Neighbor, NeighborKind,
-    RejectPolicy, RpkiCommunities,
+    Blackhole, BlackholeRule, Checks, Config, InvalidRoutes, IrrAction, IrrCheck, Neighbor,
+    NeighborKind, RejectPolicy, RpkiCommunities,
 };
 
 impl Config {
@@ -97,11 +97,11 @@ impl Config {
             .collect()
     }
 
-    /// Returns whether some neighbor's routes with BLACKHOLE are accepted and get NO_EXPORT.
-    fn adds_no_export(&self) -> bool {
+    /// Returns whether routes with BLACKHOLE are accepted from some neighbor whose blackhole checks satisfy `also`.
+    fn accepts_blackhole(&self, also: fn(&Blackhole) -> bool) -> bool {
         let accepts = |checks: &Checks| {
             let accepts = |family| checks.blackhole.accepts(family);
-            checks.blackhole.add_no_export && Family::ALL.into_iter().any(accepts)
+            also(&checks.blackhole) && Family::ALL.into_iter().any(accepts)
         };
         let dynamic = self.dynamic_neighbors.iter().map(|d| &d.template);
         let mut own = self.neighbors.iter().chain(dynamic);
@@ -115,11 +115,14 @@ impl Config {
             actions: self.communities.actions(),
             well_known: self.communities.rfc1997,
             scrub: self.communities.scrub,
-            blackhole_no_export: self.adds_no_export(),
+            blackhole_no_export: self.accepts_blackhole(|blackhole| blackhole.add_no_export),
+            accepts_blackhole: self.accepts_blackhole(|_| true),
+            graceful_shutdown: self.communities.perform_graceful_shutdown,
             class_tags: self.class_tags(),
             send_origin_state: self.checks.rpki_communities == RpkiCommunities::Send,
             blackhole_next_hop: self.blackhole_next_hop(),
             aliases: self.communities.aliases.clone(),
+            rtt_thresholds: self.communities.rtt_thresholds.clone(),
         }
     }
 }

@@ -146,3 +146,23 @@ fn services_of_a_collector_change_on_the_next_start() {
         }
     }
 }
+
+#[test]
+fn options_of_clients_change_without_a_reset_except_our_as_in_paths() {
+    let member = |key: &str| changes(|text| format!("{text}{key}\n"));
+    assert_eq!(member("rtt = 12.5").to_string(), "~ 192.0.2.21: rtt\n");
+    assert_eq!(
+        member("prepend-rs-as = true").to_string(),
+        "~ 192.0.2.21: prepend-rs-as (resets the session)\n"
+    );
+    assert_eq!(
+        member("checks = { blackhole = { announce-to-client = false } }").to_string(),
+        "~ 192.0.2.21: checks.blackhole\n"
+    );
+    let shutdown =
+        changes(|text| format!("{text}[communities]\nperform-graceful-shutdown = true\n"));
+    assert_eq!(
+        shutdown.to_string(),
+        "~ [communities] perform-graceful-shutdown\n"
+    );
+}

@@ -36,6 +36,13 @@ fn every_error_of_an_exchange_is_reported() {
 }
 
 #[test]
+fn actions_have_notations_of_their_own_and_times_are_numbers() {
+    check("actions.toml");
+    check("rtt-json.toml");
+    check("rtt-unused.toml");
+}
+
+#[test]
 fn two_identities_and_single_brackets() {
     check("router.toml");
 }

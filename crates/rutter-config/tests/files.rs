@@ -164,3 +164,34 @@ fn a_pattern_that_matches_no_file_any_more_is_an_error() {
     let file = folder.write("rutter.toml", EXCHANGE);
     Config::load_to_replace(&file, &running).unwrap();
 }
+
+#[test]
+fn round_trip_times_come_from_a_file_in_either_form_or_from_the_member() {
+    let folder = Folder::new("rtt");
+    let lines = "# measured at night\n192.0.2.11,12.5\n192.0.2.12 3 # close\n\n192.0.2.99;7\n2001:db8:1::11\t0.25ms\n";
+    folder.write("rtt.csv", lines);
+    let json = "{ \"192.0.2.11\": 12.5, \"192.0.2.12\": \"3\", \"192.0.2.99\": 7, \"192.0.2.13\": null,\n \"2001:db8:1::11\": 0.25 }";
+    folder.write("rtt.json", json);
+    for file in ["rtt.csv", "rtt.json"] {
+        let loaded = folder.parse(&format!(
+            "[communities]\nrtt-file = \"{file}\"\nnot-to-rtt-lower = \"64530:rtt\"\n\
+             [[member]]\nasn = 3333\naddress = [\"192.0.2.11\", \"2001:db8:1::11\"]\n\
+             [[member]]\nasn = 3334\naddress = \"192.0.2.12\"\nrtt = 40.5\n\
+             [[member]]\nasn = 3335\naddress = \"192.0.2.13\"\n"
+        ));
+        let config = loaded.unwrap_or_else(|errors| panic!("{errors:#?}")).config;
+        let rtts = config
+            .neighbors
+            .iter()
+            .map(|n| n.session.rtt.map(|rtt| rtt.as_micros()));
+        let rtts: Vec<Option<u32>> = rtts.collect();
+        assert_eq!(
+            rtts,
+            [Some(12_500), Some(40_500), None, Some(250)],
+            "{file}"
+        );
+        assert_eq!(config.communities.rtts.len(), 4);
+    }
+    let missing = folder.errors("[communities]\nrtt-file = \"nowhere.csv\"\n");
+    assert!(missing.contains("cannot read nowhere.csv"), "{missing}");
+}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rutter_config::{Config, DynamicNeighbor, ExportRule, LimitAction, Neighbor, NeighborKind};
 use rutter_net::{Asn, Family, PerFamily};
 use rutter_policy::ImportPolicy;
-use rutter_rib::PeerKind;
+use rutter_rib::{ClientOptions, PeerKind};
 use rutter_session::{FamilyConfig, GracefulRestartConfig, IdleHold, RemoteAs};
 
 /// The settings of one neighbor.
@@ -126,8 +126,18 @@ fn for_table(config: &Config, neighbor: &Neighbor) -> rutter_rib::Neighbor {
         default_local_pref: neighbor.local_pref,
         block_above: PerFamily::from_fn(|family| block_above(neighbor, family)),
         add_path_limit: neighbor.session.add_path.send.limit(),
-        client: Default::default(),
+        client: client(config, neighbor),
         role: neighbor.session.role,
+    }
+}
+
+/// Returns the options of the neighbor as a client.
+fn client(config: &Config, neighbor: &Neighbor) -> ClientOptions {
+    let in_file = || config.communities.rtt_of(neighbor.address);
+    ClientOptions {
+        rtt: neighbor.session.rtt.or_else(in_file),
+        receives_blackhole: neighbor.checks.blackhole.announce_to_client,
+        prepends_own_as: neighbor.session.prepend_rs_as,
     }
 }
 

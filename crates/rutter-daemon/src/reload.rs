@@ -137,10 +137,12 @@ fn load(shared: &Shared, file: Option<&Path>) -> Result<Config, ReloadError> {
 fn apply(shared: &Arc<Shared>, old: &Config, new: &Config, diff: &Diff) {
     logging::init(new.daemon.log_format, logging::level(&new.daemon.log));
     shared.listeners.set_keys(Some(old), new);
-    if !diff.communities.is_empty() {
-        let export = ExportPolicy::new(new.export_settings());
+    let export = new.export_settings();
+    if export != old.export_settings() {
         let flush = || shared.flush();
-        shared.rib.replace_export(Arc::new(export), flush);
+        shared
+            .rib
+            .replace_export(Arc::new(ExportPolicy::new(export)), flush);
     }
     for &address in &diff.removed {
         report(
@@ -157,7 +159,8 @@ fn apply(shared: &Arc<Shared>, old: &Config, new: &Config, diff: &Diff) {
             report(address, add(shared, NeighborSettings::new(new, neighbor)));
         }
     }
-    if diff.dynamic_neighbors || !diff.checks.is_empty() {
+    let has_other_rtts = old.communities.rtts != new.communities.rtts;
+    if diff.dynamic_neighbors || !diff.checks.is_empty() || has_other_rtts {
         change_dynamic(shared, old, new, &mut changes);
     }
     changes.apply(shared);

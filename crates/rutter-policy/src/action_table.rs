@@ -37,7 +37,7 @@ impl ActionTable {
             aliases: settings.aliases.clone(),
         };
         let mut actions = settings.actions.clone();
-        actions.sort_by_key(|a| a.notation.names_peer() || a.notation.names_rtt());
+        actions.sort_by_key(|a| a.notation.is_variable());
         for action in actions {
             match action.notation {
                 Notation::Standard(fields) => {

@@ -162,6 +162,16 @@ impl ActionCommunity {
         }
         Ok(ActionCommunity { action, notation })
     }
+
+    /// Returns whether some community has two meanings: it matches both notations, neither takes precedence, and the
+    /// actions or their counts differ. Equal notations always collide. `local` is our AS.
+    pub fn collides(&self, other: &ActionCommunity, local: Asn) -> bool {
+        let is_harmless = self.action == other.action && !self.action.counts();
+        self.notation == other.notation
+            || !is_harmless
+                && self.notation.is_variable() == other.notation.is_variable()
+                && self.notation.overlaps(&other.notation, local)
+    }
 }
 
 /// The treatment of a received NO_EXPORT or NO_ADVERTISE (RFC 7947 §2.2.4 leaves it to the operator).

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use rutter_net::Asn;
+
 /// One field of a notation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Field {
@@ -63,6 +65,35 @@ impl Notation {
     /// Returns whether a field is `self`.
     pub fn names_self(&self) -> bool {
         self.fields().contains(&Field::Local)
+    }
+}
+
+impl Notation {
+    /// Returns whether some community matches both notations. `local` is our AS.
+    pub fn overlaps(&self, other: &Notation, local: Asn) -> bool {
+        let largest = match self {
+            Notation::Standard(_) => u32::from(u16::MAX),
+            Notation::Extended(_) | Notation::Large(_) => u32::MAX,
+        };
+        let values = |field: &Field| match *field {
+            Field::Number(number) => (number, number),
+            Field::Local => (local.0, local.0),
+            Field::Range(from, to) => (from, to),
+            Field::Peer => (1, largest),
+            Field::Rtt => (0, largest),
+            Field::Code => (0, u32::from(u16::MAX)),
+        };
+        let mut pairs = self.fields().iter().zip(other.fields());
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+            && pairs.all(|(one, two)| {
+                let ((from, to), (other_from, other_to)) = (values(one), values(two));
+                from <= other_to && other_from <= to
+            })
+    }
+
+    /// Returns whether a field is `peer` or `rtt`: notations without such a field take precedence.
+    pub fn is_variable(&self) -> bool {
+        self.names_peer() || self.names_rtt()
     }
 }
 
@@ -252,6 +283,37 @@ mod tests {
         ] {
             let error = text.parse::<Notation>().unwrap_err().to_string();
             assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn notations_overlap_where_one_community_matches_both() {
+        let overlap = |one: &str, two: &str| {
+            let (one, two): (Notation, Notation) = (one.parse().unwrap(), two.parse().unwrap());
+            let found = one.overlaps(&two, Asn(64_500));
+            assert_eq!(found, two.overlaps(&one, Asn(64_500)));
+            found
+        };
+        for (one, two) in [
+            ("0:peer", "0:rtt"),
+            ("0:self", "0:64500"),
+            ("0:peer", "0:7"),
+            ("65501..65503:peer", "65502:peer"),
+            ("65501..65503:peer", "65503..65504:rtt"),
+            ("self:1:peer", "64500:1:rtt"),
+            ("rt:self:peer", "rt:64500:5"),
+        ] {
+            assert!(overlap(one, two), "{one} {two}");
+        }
+        for (one, two) in [
+            ("0:peer", "1:peer"),
+            ("0:peer", "0:0"),
+            ("0:peer", "rt:0:peer"),
+            ("65501..65503:peer", "65504:peer"),
+            ("self:1:peer", "self:2:peer"),
+            ("self:peer", "0:peer"),
+        ] {
+            assert!(!overlap(one, two), "{one} {two}");
         }
     }
 

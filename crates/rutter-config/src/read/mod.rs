@@ -28,7 +28,7 @@ use crate::sections::{SECTIONS, SESSION, SectionKeys, sink};
 use crate::source_file::{Findings, Source};
 use crate::suggest::nearest;
 use crate::toml_values::{Item, Section};
-use crate::{ConfigError, GracefulRestart, Severity, safe_file};
+use crate::{ConfigError, GracefulRestart, Neighbor, Severity, safe_file};
 
 use arouteserver::Continued;
 pub use arouteserver::{Converted, convert_arouteserver};
@@ -110,13 +110,14 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
             }),
         }
     }
-    let (neighbors, dynamic_neighbors) = neighbors.finish();
+    let (mut neighbors, dynamic_neighbors) = neighbors.finish();
+    let communities = communities(&root, &local, &mut neighbors);
     let bmp: Option<Bmp> = root.optional("bmp", |_, _| {});
     let mut config = Config {
         asn: local.asn,
         router_id: local.router_id,
         cluster_id: local.cluster_id,
-        communities: communities(&root, &local),
+        communities,
         exchange: local.exchange,
         daemon: root.with_defaults_and("daemon", Daemon::read_listen),
         checks,
@@ -170,7 +171,8 @@ fn outside_data(
     }
 }
 
-fn communities(root: &Root<'_>, local: &Local) -> Communities {
+/// Reads `[communities]`, and gives the neighbors their round-trip times from its file.
+fn communities(root: &Root<'_>, local: &Local, neighbors: &mut [Neighbor]) -> Communities {
     let mut communities = Communities::new();
     if local.exchange.is_some() {
         communities.rfc1997 = WellKnown::Pass;
@@ -178,7 +180,12 @@ fn communities(root: &Root<'_>, local: &Local) -> Communities {
     root.section("communities", &[Communities::KEYS], |section| {
         communities.update(&section);
         Communities::check(&section, local.asn);
+        communities.check_rtts(&section, neighbors);
     });
+    for neighbor in neighbors {
+        let known = communities.rtt_of(neighbor.address);
+        neighbor.session.rtt = neighbor.session.rtt.or(known);
+    }
     communities
 }
 

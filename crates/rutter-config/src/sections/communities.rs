@@ -1,12 +1,14 @@
 //! `[communities]`: action communities.
 
+use std::net::IpAddr;
+
 use rutter_net::Asn;
-use rutter_policy::{Action, ActionCommunity, Notation, WellKnown};
+use rutter_policy::{Action, ActionCommunity, Notation, Rtt, RttThresholds, WellKnown};
 
 use super::tags::Tags;
 use crate::key_rows::{KeyRows, section};
 use crate::toml_values::{Item, Section};
-use crate::value_forms;
+use crate::{Neighbor, rtt_file, value_forms};
 
 section! {
     /// Action communities, with which members control the advertisement of their routes.
@@ -44,6 +46,33 @@ section! {
         /// Add NO_ADVERTISE for the peer.
         "no-advertise-peer": "notations", default "none", reload Reevaluates
             => no_advertise_peer: Vec<ActionCommunity> = Vec::new(), read |i| notations(i, Action::NoAdvertisePeer);
+        /// Do not advertise to peers with a round-trip time up to the threshold `rtt`. Peers without a known time are never concerned.
+        "not-to-rtt-lower": "notations", default "none", reload Reevaluates
+            => not_to_rtt_lower: Vec<ActionCommunity> = Vec::new(), read |i| notations(i, Action::NotToRttLower);
+        /// Do not advertise to peers with a round-trip time above the threshold.
+        "not-to-rtt-higher": "notations", default "none", reload Reevaluates
+            => not_to_rtt_higher: Vec<ActionCommunity> = Vec::new(), read |i| notations(i, Action::NotToRttHigher);
+        /// Advertise to peers with a round-trip time up to the threshold, even with `not-to-any`.
+        "to-rtt-lower": "notations", default "none", reload Reevaluates
+            => to_rtt_lower: Vec<ActionCommunity> = Vec::new(), read |i| notations(i, Action::ToRttLower);
+        /// Advertise to peers with a round-trip time above the threshold, even with `not-to-any`.
+        "to-rtt-higher": "notations", default "none", reload Reevaluates
+            => to_rtt_higher: Vec<ActionCommunity> = Vec::new(), read |i| notations(i, Action::ToRttHigher);
+        /// Prepend the sender's AS for peers with a round-trip time up to the threshold.
+        "prepend-rtt-lower": "notations, with range", default "none", reload Reevaluates
+            => prepend_rtt_lower: Vec<ActionCommunity> = Vec::new(), read |i| notations(i, Action::PrependRttLower);
+        /// Prepend the sender's AS for peers with a round-trip time above the threshold.
+        "prepend-rtt-higher": "notations, with range", default "none", reload Reevaluates
+            => prepend_rtt_higher: Vec<ActionCommunity> = Vec::new(), read |i| notations(i, Action::PrependRttHigher);
+        /// The round-trip times that communities can name, in milliseconds and ascending. Communities with other times are removed and do nothing.
+        "rtt-thresholds": "numbers", default "`[5, 10, 15, 20, 30, 50, 100, 200, 500]`", reload Reevaluates
+            => rtt_thresholds: RttThresholds = RttThresholds::default(), read thresholds;
+        /// The round-trip times of clients without `rtt`: lines of address and milliseconds (`192.0.2.11,12.5`), or a JSON object (`{ "192.0.2.11": 12.5 }`).
+        "rtt-file": "path", default "none", reload Reevaluates
+            => rtts: Vec<(IpAddr, Rtt)> = Vec::new(), read rtt_file::rtts;
+        /// This speaker is about to stop: add GRACEFUL_SHUTDOWN (RFC 8326) to all routes that leave our AS, so that peers move their traffic first.
+        "perform-graceful-shutdown": "true, false", default "false", reload Reevaluates
+            => perform_graceful_shutdown: bool = false, read Item::bool;
         /// NO_EXPORT and NO_ADVERTISE of a received route: pass them on, or honour them here.
         "rfc1997": "`\"pass\"`, `\"honour\"`", default "`\"pass\"` with `[exchange]`, else `\"honour\"`", reload Reevaluates
             => rfc1997: WellKnown = WellKnown::Honour,
@@ -75,11 +104,39 @@ impl Communities {
             &self.no_export_peer,
             &self.no_advertise_any,
             &self.no_advertise_peer,
+            &self.not_to_rtt_lower,
+            &self.not_to_rtt_higher,
+            &self.to_rtt_lower,
+            &self.to_rtt_higher,
+            &self.prepend_rtt_lower,
+            &self.prepend_rtt_higher,
         ]
         .into_iter()
         .flatten()
         .copied()
         .collect()
+    }
+
+    /// Returns the round-trip time of an address in `rtt-file`.
+    pub fn rtt_of(&self, address: IpAddr) -> Option<Rtt> {
+        let place = self.rtts.binary_search_by_key(&address, |(of, _)| *of);
+        Some(self.rtts[place.ok()?].1)
+    }
+
+    /// Warns of communities by round-trip time where no time is known.
+    pub(crate) fn check_rtts(&self, section: &Section<'_>, neighbors: &[Neighbor]) {
+        let has_file = section.get("rtt-file").is_some();
+        let is_known = has_file || neighbors.iter().any(|n| n.session.rtt.is_some());
+        let by_rtt = Action::ALL.iter().filter(|(action, _)| action.names_rtt());
+        let Some(item) = by_rtt.clone().find_map(|(_, key)| section.get(key)) else {
+            return;
+        };
+        if !is_known {
+            item.warning(
+                "this has no effect, because no client has a round-trip time",
+                "write rtt-file = \"rtt.csv\" here, or rtt = 12.5 in [[member]]",
+            );
+        }
     }
 
     /// Reports notations that have two meanings, or that no community can match.
@@ -94,7 +151,7 @@ impl Communities {
                 else {
                     continue;
                 };
-                if check_notation(&item, &community.notation, local, &known) {
+                if check_notation(&item, &community, local, &known) {
                     known.push(community);
                 }
             }
@@ -110,10 +167,11 @@ impl Communities {
 
 fn check_notation(
     item: &Item<'_>,
-    notation: &Notation,
+    community: &ActionCommunity,
     local: Asn,
     known: &[ActionCommunity],
 ) -> bool {
+    let notation = &community.notation;
     if never_matches(notation, local) {
         item.error(
             format!("`{notation}`: AS{local} does not fit the 16 bits of a standard community"),
@@ -121,14 +179,24 @@ fn check_notation(
         );
         return false;
     }
-    let other = known.iter().find(|known| known.notation == *notation);
-    if let Some(known) = other {
-        item.error(
-            format!("`{notation}` already means {}", known.action.key()),
+    let Some(other) = known.iter().find(|known| known.collides(community, local)) else {
+        return true;
+    };
+    let key = other.action.key();
+    match other.notation == *notation {
+        true => item.error(
+            format!("`{notation}` already means {key}"),
             "a notation can have only one meaning",
-        );
+        ),
+        false => item.error(
+            format!(
+                "`{notation}` and `{}` of {key} can be the same community",
+                other.notation
+            ),
+            "give each action numbers of its own",
+        ),
     }
-    other.is_none()
+    false
 }
 
 fn never_matches(notation: &Notation, local: Asn) -> bool {
@@ -145,6 +213,25 @@ fn notations(item: &Item<'_>, action: Action) -> Option<Vec<ActionCommunity>> {
         }
         community.ok()
     }))
+}
+
+/// Reads thresholds of round-trip times.
+fn thresholds(item: &Item<'_>) -> Option<RttThresholds> {
+    let ms = item.each(|item| item.int(0..=60_000).map(|ms| ms as u32));
+    if ms.len() < item.list().len() {
+        return None;
+    }
+    let thresholds = RttThresholds::new(ms);
+    if thresholds.is_none() {
+        item.error(
+            format!(
+                "the thresholds are not in ascending order, or more than {}",
+                RttThresholds::MAX
+            ),
+            "write milliseconds like [5, 10, 20, 50]",
+        );
+    }
+    thresholds
 }
 
 fn aliases(item: &Item<'_>) -> Option<Vec<(u16, Asn)>> {

@@ -3,13 +3,14 @@
 use std::net::IpAddr;
 
 use rutter_net::{Asn, Family, PerFamily};
-use rutter_policy::{NextHopRule, PrefixMatch, Role};
+use rutter_policy::{NextHopRule, PrefixMatch, Role, Rtt};
 use toml::de::DeValue;
 
 use super::checks::next_hop;
 use super::graceful_restart::GracefulRestart;
 use super::max_prefix::{MaxPrefix, max_prefix};
 use crate::key_rows::{KeyRows, section};
+use crate::rtt_file::rtt;
 use crate::toml_values::{Item, Section};
 use crate::value_forms::{asns, prefix_matches, seconds};
 use crate::{Secret, safe_file};
@@ -79,6 +80,12 @@ section! {
         /// The maximum number of received prefixes per family, including rejected ones. For the actions, see below.
         "max-prefix": "`{ v4 = 1000, v6 = 100, action = \"restart\", restart-after = \"15m\" }`", default "no limit", reload Reevaluates
             => max_prefix: PerFamily<Option<MaxPrefix>> = PerFamily::both(None), edit max_prefix;
+        /// The round-trip time to the neighbor, for action communities.
+        "rtt": "milliseconds", default "that in `communities.rtt-file`", reload Reevaluates
+            => rtt: Option<Rtt> = None, read rtt;
+        /// Advertise with the AS of the route server as the left-most one, for a member whose router requires that. Paths are then one AS longer. Only for members: eBGP neighbors of a router always receive our AS.
+        "prepend-rs-as": "true, false", default "false", reload ResetsSession
+            => prepend_rs_as: bool = false, read Item::bool;
         /// The accepted next hops.
         "next-hop": "as in `[checks]`", default "`checks.next-hop`", reload Reevaluates
             => next_hop: Option<NextHopRule> = None, read |i| next_hop(i).map(Some);
