@@ -1,6 +1,7 @@
 //! Outside data as live sources: age, last good copy and a guard against shrinking.
 
 pub mod irr;
+pub mod rpki;
 pub mod rtr;
 
 mod last_good;

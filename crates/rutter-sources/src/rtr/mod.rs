@@ -3,8 +3,10 @@
 //! [`RtrClient`] is the protocol without I/O: it receives bytes and times, and returns bytes and complete sets of
 //! records.
 
+mod cache_thread;
 mod client;
 mod client_settings;
+mod connect;
 mod error_code;
 mod fault;
 mod intervals;
@@ -14,6 +16,7 @@ mod records;
 mod records_update;
 mod version_offer;
 
+pub(crate) use cache_thread::{CacheReport, CacheThread};
 pub use client::{RtrClient, RtrInput, RtrOutput};
 pub use client_settings::{RtrClientSettings, RtrLimits};
 pub use error_code::RtrErrorCode;

@@ -1,0 +1,94 @@
+//! The RPKI source: caches and files as one live set.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Sender};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use super::live_data::LiveRpkiData;
+use super::settings::RpkiSettings;
+use super::worker::{Message, Worker};
+use crate::status::SourceStatus;
+
+/// Keeps VRPs and ASPAs from RTR caches and files up to date. Dropping it stops its threads without waiting for them.
+#[derive(Debug)]
+pub struct RpkiSource {
+    messages: Sender<Message>,
+    status: Arc<Mutex<Vec<SourceStatus>>>,
+    thread: JoinHandle<()>,
+}
+
+impl RpkiSource {
+    /// Starts the source. `state` is the folder of the last good copy.
+    ///
+    /// `publish` receives the whole set whenever it changes. The last good copy and the files are read and published
+    /// before this function returns. Later calls come from a thread of the source, one at a time.
+    ///
+    /// # Errors
+    /// If the system cannot start a thread.
+    pub fn start(
+        settings: RpkiSettings,
+        state: &Path,
+        publish: impl Fn(LiveRpkiData) + Send + 'static,
+    ) -> io::Result<Self> {
+        let (messages, receiver) = mpsc::channel();
+        let status = Arc::new(Mutex::new(Vec::new()));
+        let mut worker = Worker::new(state, messages.clone(), status.clone(), Box::new(publish));
+        worker.start(settings);
+        let builder = std::thread::Builder::new().name("rpki".to_owned());
+        let thread = builder.spawn(move || worker.run(&receiver))?;
+        Ok(RpkiSource {
+            messages,
+            status,
+            thread,
+        })
+    }
+
+    /// The status of the whole source, named `rpki`, and then of each cache and file.
+    pub fn status(&self) -> Vec<SourceStatus> {
+        self.status.lock().clone()
+    }
+
+    /// Asks all caches for new data, and reads all files again.
+    pub fn refresh(&self) {
+        self.send(Message::Refresh);
+    }
+
+    /// Accepts the data that were refused because they shrank too much.
+    pub fn accept(&self) {
+        self.send(Message::Accept);
+    }
+
+    /// Changes the settings. Caches and files that stay in the list keep their data, and the data in force stay until
+    /// others take their place.
+    pub fn change_settings(&self, settings: RpkiSettings) {
+        self.send(Message::Settings(settings));
+    }
+
+    /// Stops the source's threads and waits for their end, at most a second. Returns whether they ended.
+    pub fn stop(self) -> bool {
+        self.send(Message::Stop);
+        let end = Instant::now() + STOP_TIMEOUT;
+        while !self.thread.is_finished() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        self.thread.is_finished()
+    }
+
+    fn send(&self, message: Message) {
+        // The thread ends only after a stop.
+        let _ = self.messages.send(message);
+    }
+}
+
+impl Drop for RpkiSource {
+    fn drop(&mut self) {
+        self.send(Message::Stop);
+    }
+}
+
+const STOP_TIMEOUT: Duration = Duration::from_secs(1);

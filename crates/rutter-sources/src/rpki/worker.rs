@@ -1,0 +1,338 @@
+//! The thread that chooses the data in force and publishes them.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use tracing::{error, info, warn};
+
+use super::candidate::{Candidate, Content};
+use super::copy::Copy;
+use super::files::Files;
+use super::live_data::LiveRpkiData;
+use super::origin::Origin;
+use super::selection::{Choice, Selection};
+use super::settings::RpkiSettings;
+use crate::rtr::{CacheReport, CacheThread};
+use crate::status::{SourceState, SourceStatus, unix_seconds};
+
+mod status_rows;
+
+/// A message to the thread.
+#[derive(Debug)]
+pub(super) enum Message {
+    /// The report of a cache. Reports of a thread that is no longer the cache's are ignored.
+    Cache {
+        name: String,
+        thread: u64,
+        report: CacheReport,
+    },
+    Refresh,
+    Accept,
+    Settings(RpkiSettings),
+    Stop,
+}
+
+/// The state of the thread.
+pub(super) struct Worker {
+    settings: RpkiSettings,
+    caches: Vec<Cache>,
+    files: Files,
+    copy: Copy,
+    loaded: Option<Candidate>,
+    selection: Selection,
+    poll_at: Instant,
+    save_at: Option<Instant>,
+    saved_at: Option<Instant>,
+    copy_error: Option<String>,
+    next_thread: u64,
+    messages: Sender<Message>,
+    status: Arc<Mutex<Vec<SourceStatus>>>,
+    publish: Box<dyn Fn(LiveRpkiData) + Send>,
+}
+
+/// A configured cache.
+struct Cache {
+    name: String,
+    number: u64,
+    thread: Option<CacheThread>,
+    report: CacheReport,
+    /// The time of its data, Unix seconds.
+    time: u64,
+}
+
+impl Worker {
+    pub fn new(
+        state: &Path,
+        messages: Sender<Message>,
+        status: Arc<Mutex<Vec<SourceStatus>>>,
+        publish: Box<dyn Fn(LiveRpkiData) + Send>,
+    ) -> Self {
+        Worker {
+            settings: RpkiSettings::default(),
+            caches: Vec::new(),
+            files: Files::default(),
+            copy: Copy::new(state),
+            loaded: None,
+            selection: Selection::default(),
+            poll_at: Instant::now(),
+            save_at: None,
+            saved_at: None,
+            copy_error: None,
+            next_thread: 0,
+            messages,
+            status,
+            publish,
+        }
+    }
+
+    /// Loads the last good copy and the files, publishes them, and connects to the caches.
+    pub fn start(&mut self, settings: RpkiSettings) {
+        self.selection = Selection::new(settings.refuse_shrink);
+        match self.copy.load(&settings) {
+            Ok(copy) => self.loaded = copy,
+            Err(why) => self.copy_fails(why),
+        }
+        self.change_settings(settings);
+        self.choose();
+    }
+
+    /// Runs until [`Message::Stop`].
+    pub fn run(mut self, messages: &Receiver<Message>) {
+        loop {
+            match messages.recv_timeout(self.time_to_deadline()) {
+                Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => break,
+                Ok(message) => self.handle(message),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let now = Instant::now();
+            if now >= self.poll_at {
+                self.read_files(false);
+            }
+            self.choose();
+            if self.save_at.is_some_and(|at| at <= now) {
+                self.save();
+            }
+        }
+        self.caches.drain(..).for_each(Cache::stop);
+        if self.save_at.is_some() {
+            self.save();
+        }
+    }
+
+    fn time_to_deadline(&self) -> Duration {
+        let next = self.save_at.map_or(self.poll_at, |at| at.min(self.poll_at));
+        next.saturating_duration_since(Instant::now())
+    }
+
+    fn handle(&mut self, message: Message) {
+        match message {
+            Message::Cache {
+                name,
+                thread,
+                report,
+            } => self.cache_reports(&name, thread, report),
+            Message::Refresh => {
+                let threads = self.caches.iter().filter_map(|cache| cache.thread.as_ref());
+                threads.for_each(CacheThread::refresh);
+                self.read_files(true);
+            }
+            Message::Accept => {
+                if self.selection.accept() {
+                    info!("rpki: an operator accepted data that had shrunk");
+                }
+            }
+            Message::Settings(settings) => self.change_settings(settings),
+            Message::Stop => {}
+        }
+    }
+
+    fn cache_reports(&mut self, name: &str, thread: u64, report: CacheReport) {
+        let known = self.caches.iter_mut().find(|cache| cache.number == thread);
+        let Some(cache) = known else {
+            return;
+        };
+        if let Some(fault) = &report.fault
+            && Some(fault) != cache.report.fault.as_ref()
+        {
+            warn!("rpki: RTR cache {name}: {fault}");
+        }
+        if report.fault.is_none() && cache.report.fault.is_some() {
+            info!("rpki: RTR cache {name} answers again");
+        }
+        if report.fault.is_none() {
+            cache.time = unix_seconds();
+        }
+        cache.report = report;
+    }
+
+    fn change_settings(&mut self, settings: RpkiSettings) {
+        self.selection.set_limit(settings.refuse_shrink);
+        let mut old = std::mem::take(&mut self.caches);
+        for name in &settings.rtr {
+            if self.caches.iter().any(|cache| cache.name == *name) {
+                continue;
+            }
+            let cache = match old.iter().position(|cache| cache.name == *name) {
+                Some(at) => {
+                    let cache = old.swap_remove(at);
+                    if let Some(thread) = &cache.thread {
+                        thread.change_settings(settings.client());
+                    }
+                    cache
+                }
+                None => self.connect(name, &settings),
+            };
+            self.caches.push(cache);
+        }
+        // Without waiting: the threads use nothing that others need.
+        drop(old);
+        self.files.set_paths(&settings.vrps);
+        self.settings = settings;
+        self.read_files(false);
+    }
+
+    fn connect(&mut self, name: &str, settings: &RpkiSettings) -> Cache {
+        self.next_thread += 1;
+        let (messages, number) = (self.messages.clone(), self.next_thread);
+        let own_name = name.to_owned();
+        let report = move |report| {
+            // Nobody listens after a stop.
+            let _ = messages.send(Message::Cache {
+                name: own_name.clone(),
+                thread: number,
+                report,
+            });
+        };
+        let started = CacheThread::start(name, settings.client(), report);
+        let fault = started
+            .as_ref()
+            .err()
+            .map(|why| format!("cannot start a thread: {why}"));
+        Cache {
+            name: name.to_owned(),
+            number,
+            thread: started.ok(),
+            report: CacheReport { data: None, fault },
+            time: 0,
+        }
+    }
+
+    fn read_files(&mut self, force: bool) {
+        let now = Instant::now();
+        self.poll_at = now + self.settings.file_poll;
+        for why in self.files.read(force, now) {
+            warn!("rpki: {why}");
+        }
+    }
+
+    /// The data that could be in force, in order of preference. The last good copy has the place of its origin.
+    fn candidates(&mut self, now: Instant) -> Vec<Candidate> {
+        let mut candidates = Vec::new();
+        let loaded = self.loaded.as_ref();
+        for cache in &self.caches {
+            let copy = loaded.filter(|copy| copy.origin == Origin::Cache(cache.name.clone()));
+            candidates.extend(
+                cache
+                    .candidate(self.settings.aspa)
+                    .or_else(|| copy.cloned()),
+            );
+        }
+        let (aspa, expire) = (self.settings.aspa, self.settings.expire());
+        let copy =
+            loaded.filter(|copy| copy.origin == Origin::Files && !self.settings.vrps.is_empty());
+        let files = self.files.candidate(aspa, expire, now);
+        candidates.extend(files.or_else(|| copy.cloned()));
+        candidates
+    }
+
+    fn choose(&mut self) {
+        let now = Instant::now();
+        let refused = self.selection.refusals().to_vec();
+        let candidates = self.candidates(now);
+        let choice = self.selection.choose(&candidates, now);
+        for (origin, why) in self.selection.refusals() {
+            if !refused.iter().any(|old| old.0 == *origin && old.1 == *why) {
+                warn!(
+                    "rpki: data of {origin} are refused: {why}; `rutter source accept rpki` accepts them"
+                );
+            }
+        }
+        match (choice, self.selection.in_force()) {
+            (Choice::Changed, Some(in_force)) => {
+                let (sizes, origin) = (in_force.data.sizes(), &in_force.from.origin);
+                info!("rpki: {sizes} of {origin} are in force");
+                (self.publish)(in_force.data.clone());
+            }
+            (Choice::Expired, _) => {
+                error!("rpki: the data expired and no source has others, so no route is invalid");
+                (self.publish)(LiveRpkiData::default());
+            }
+            _ => {}
+        }
+        self.plan_save(choice, now);
+        *self.status.lock() = self.status_rows();
+    }
+
+    /// The copy follows a change after a while, so that many changes cost one write. Without a change it follows the
+    /// time of the data.
+    fn plan_save(&mut self, choice: Choice, now: Instant) {
+        let Some(in_force) = self.selection.in_force().filter(|data| !data.from.is_copy) else {
+            return;
+        };
+        let renew = in_force.from.expire / 4;
+        let is_old = self
+            .saved_at
+            .is_none_or(|at| now.saturating_duration_since(at) >= renew);
+        if self.save_at.is_none() && (choice == Choice::Changed || is_old) {
+            let earliest = self.saved_at.map_or(now, |at| at + SAVE_GAP);
+            self.save_at = Some(earliest.max(now));
+        }
+    }
+
+    fn save(&mut self) {
+        self.save_at = None;
+        self.saved_at = Some(Instant::now());
+        let saved = self
+            .selection
+            .in_force()
+            .map(|in_force| self.copy.save(in_force));
+        match saved {
+            Some(Err(why)) => self.copy_fails(why.to_string()),
+            _ => self.copy_error = None,
+        }
+    }
+
+    fn copy_fails(&mut self, why: String) {
+        if self.copy_error.as_ref() != Some(&why) {
+            warn!("rpki: {why}");
+        }
+        self.copy_error = Some(why);
+    }
+}
+
+impl Cache {
+    fn candidate(&self, aspa: bool) -> Option<Candidate> {
+        let data = self.report.data.as_ref()?;
+        let has_aspas = aspa && data.version >= 2;
+        Some(Candidate {
+            origin: Origin::Cache(self.name.clone()),
+            content: Content::Records(data.records.clone(), has_aspas),
+            confirmed_at: data.received_at,
+            time: self.time,
+            expire: Duration::from_secs(data.intervals.expire_s.into()),
+            is_copy: false,
+        })
+    }
+
+    fn stop(self) {
+        if let Some(thread) = self.thread {
+            thread.stop();
+        }
+    }
+}
+
+/// The shortest time between two writes of the last good copy.
+const SAVE_GAP: Duration = Duration::from_secs(60);
