@@ -39,8 +39,7 @@ pub struct Diff {
     pub dynamic_neighbors: bool,
     /// Keys that take effect on the next start only (`exchange.asn`, `daemon.threads`, …).
     pub needs_restart: Vec<String>,
-    /// Other keys that differ and take effect at once (`mrt`, `metrics`, `daemon.log`). A reload adds `rpki.vrps` if
-    /// that file has other VRPs.
+    /// Other keys that differ and take effect at once (`mrt`, `metrics`, `daemon.log`).
     pub other: Vec<String>,
 }
 

@@ -11,7 +11,7 @@ use crate::{Config, IrrCheck, Neighbor, WhiteList};
 pub struct IrrMemberSettings {
     /// The member's AS.
     pub asn: Asn,
-    /// Its AS-SETs in capitals; its AS number, if none is configured.
+    /// Its AS-SETs in capitals. None: those in `irr.peeringdb`, else its own AS alone.
     pub as_sets: Vec<String>,
     /// Exceptions.
     pub white_list: WhiteList,
@@ -72,13 +72,9 @@ impl Config {
         if !wanted || neighbor.import != ImportRule::Checks {
             return None;
         }
-        let as_sets = match neighbor.as_sets.as_slice() {
-            [] => vec![format!("AS{}", neighbor.asn)],
-            as_sets => as_sets.to_vec(),
-        };
         Some(IrrMemberSettings {
             asn: neighbor.asn,
-            as_sets,
+            as_sets: neighbor.as_sets.clone(),
             white_list: neighbor.white_list.clone(),
             rules: IrrRules {
                 origin: matches!(

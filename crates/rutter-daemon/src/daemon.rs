@@ -29,7 +29,7 @@ use crate::reactor::{self, Reactor, WAKE};
 use crate::shared::{Clock, Loaded, Shared, StopRequest, Thread, unix_us};
 use crate::signals::Signals;
 use crate::status::PeerTable;
-use crate::{filter_sources, logging, memory, privileges};
+use crate::{logging, memory, privileges};
 
 /// Starts daemons.
 pub struct Daemon;
@@ -117,8 +117,6 @@ impl Daemon {
             sources: FilterSources::default(),
             config: RwLock::new(Arc::new(config)),
         });
-        let vrps = filter_sources::vrps_at_start(&shared.config.read());
-        shared.publish(|data| data.vrps = vrps);
         if let Some(lookup) = shared.config.read().lookup {
             shared.rib.enable_lookup(lookup.profile);
         }
@@ -154,6 +152,7 @@ impl Prepared {
 impl Handle {
     fn spawn(&mut self, polls: Vec<Poll>) -> Result<(), StartError> {
         let config = Arc::clone(&self.shared.config.read());
+        FilterSources::start(&self.shared, &config).map_err(failed("sources of outside data"))?;
         self.spawn_services(&config)?;
         for (index, poll) in polls.into_iter().enumerate() {
             let registry = poll.registry().try_clone();
@@ -276,6 +275,7 @@ impl Handle {
         for thread in self.reactors.drain(..) {
             let _ = thread.join();
         }
+        self.shared.sources.stop();
         if let Some((sender, thread)) = self.trimmer.take() {
             drop(sender);
             let _ = thread.join();

@@ -22,6 +22,7 @@ mod connection;
 mod daemon;
 mod deadlines;
 mod filter_sources;
+mod irr_settings;
 mod lingering;
 mod listener;
 mod logging;

@@ -14,7 +14,7 @@ use std::{io, process};
 
 use rutter_api::{
     Backend, ClearHow, CollectorServices, LogReader, LogRow, ReloadError, SessionRow, SessionState,
-    StatusRow,
+    SourceAction, SourceRow, StatusRow,
 };
 use rutter_config::Diff;
 use rutter_limits::{ConnectionLimits, LogRateLimit};
@@ -76,6 +76,14 @@ impl Backend for Management {
 
     fn collector_services(&self) -> Option<&dyn CollectorServices> {
         self.0.collected.get().map(|collected| &**collected)
+    }
+
+    fn sources(&self) -> Vec<SourceRow> {
+        self.0.sources.rows()
+    }
+
+    fn act_on_source(&self, name: &str, action: SourceAction) -> Result<String, String> {
+        self.0.sources.act(name, action)
     }
 
     fn sessions(&self) -> Vec<SessionRow> {

@@ -9,7 +9,7 @@ use rutter_config::{Changed, Config, ConfigSource, Diff};
 use rutter_policy::{ExportPolicy, ImportPolicy};
 use rutter_rib::{PeerId, PreviewedPolicy, PreviewedRoute, Snapshot};
 
-use crate::filter_sources;
+use crate::filter_sources::FilterSources;
 use crate::logging;
 use crate::mailbox::Command;
 use crate::management::Service;
@@ -97,19 +97,12 @@ pub(crate) fn reevaluate(shared: &Shared, neighbor: IpAddr) -> Result<(), String
 fn try_reload(shared: &Arc<Shared>) -> Result<Diff, ReloadError> {
     let _one_at_a_time = shared.reloading.lock();
     let new = Arc::new(load(shared, None)?);
-    let vrps = filter_sources::read_vrps(&new).map_err(ReloadError::Other)?;
     let outlets = prepare_outlets(shared, &new)?;
     let old = std::mem::replace(&mut *shared.config.write(), Arc::clone(&new));
-    let mut diff = rutter_config::diff(&old, &new);
+    let diff = rutter_config::diff(&old, &new);
     apply(shared, &old, &new, &diff);
     change_outlets(shared, &old, &new, outlets);
-    let has_other_vrps = shared.rib.filter_data().vrps != vrps;
-    if has_other_vrps && old.rpki == new.rpki {
-        diff.other.push("rpki.vrps".into());
-    }
-    if has_other_vrps {
-        shared.publish(|data| data.vrps = vrps);
-    }
+    FilterSources::change(shared, &old, &new);
     shared.flush();
     Ok(diff)
 }

@@ -10,7 +10,7 @@ use crate::value_forms::{host_port, percent, seconds};
 section! {
     /// Validated data of the RPKI: from validators over RTR (RFC 8210), from files, or from both. `checks.rpki-invalid` judges routes by it, and `rutter lookup` shows it.
     pub struct Rpki = "[rpki]" {
-        /// JSON files of validated ROA payloads, as `rpki-client -j`, `routinator vrps --format json` and others write them. They are read at the start and at each reload, so reload after a file changes. A reload fails if a file is unreadable. At the start an unreadable file is only reported.
+        /// JSON files of validated ROA payloads, as `rpki-client -j`, `routinator vrps --format json` and others write them. They are read again when they change. The data of an unreadable file stay in force. With `rtr`, they count when no validator has data.
         "vrps": "path, or several", default "none", reload AtOnce
             => vrps: Vec<PathBuf> = Vec::new(), read |i| Some(i.some(|i| i.named(PathRole::Vrps)));
         /// Validators (RTR caches), in order of preference. The default port is 323.

@@ -8,7 +8,7 @@ mod support;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use rutter_api::{Client, Line, LookupQuery, Request};
+use rutter_api::{Client, Line, Request};
 use rutter_net::{AfiSafi, Asn};
 use rutter_wire::attr;
 use rutter_wire::capability::Capability;
@@ -279,63 +279,6 @@ fn a_reload_that_cannot_archive_changes_nothing() {
     assert!(message.contains("mrt: cannot write in"), "{message}");
     one.announce(&["9.9.9.0/24"], &[]);
     two.expect_table(&["9.9.9.0/24"]);
-}
-
-/// The origin validation state in a look-up of 8.8.8.8.
-fn validity(folder: &Folder) -> Option<String> {
-    let query = LookupQuery {
-        addresses: vec![[8, 8, 8, 8].into()],
-        ..LookupQuery::default()
-    };
-    let rows = ask(folder, Request::Lookup(query));
-    let Some(Line::Lookup(row)) = rows.first() else {
-        panic!("{rows:?}");
-    };
-    assert!(row.prefix.is_some(), "{row:?}");
-    row.rov.clone()
-}
-
-#[test]
-fn lookups_validate_origins_by_the_file_of_the_last_good_reload() {
-    let folder = Folder::new("rpki");
-    let vrps = folder.0.join("vrps.json");
-    let tagged = "checks = { rpki-invalid = \"tag\" }";
-    let members = format!("{}{}", member(1, 64501, tagged), member(2, 64502, ""));
-    let more = format!("{members}[rpki]\nvrps = \"{}\"\n", vrps.display());
-    // The file does not exist yet.
-    let (_daemon, address) = start(&folder, 1, &more);
-    let mut one = Speaker::establish(1, 64501, address);
-    let mut two = Speaker::establish(2, 64502, address);
-    one.announce(&["8.8.8.0/24"], &[]);
-    two.expect_table(&["8.8.8.0/24"]);
-    assert_eq!(validity(&folder), None);
-
-    let reload = |text: &str| {
-        std::fs::write(&vrps, text).expect("write");
-        ask(&folder, Request::Reload).pop().expect("an answer")
-    };
-    let vrp = |asn| format!(r#"{{"roas":[{{"asn":{asn},"prefix":"8.8.0.0/16","maxLength":24}}]}}"#);
-    assert!(matches!(reload(&vrp(64501)), Line::Done(_)));
-    assert_eq!(validity(&folder).as_deref(), Some("valid"));
-    let Line::Error { message } = reload("{\"roas\": 1}") else {
-        panic!("a bad file was taken");
-    };
-    assert!(message.contains("vrps.json"), "{message}");
-    assert_eq!(validity(&folder).as_deref(), Some("valid"));
-    let message = |answer| match answer {
-        Line::Done(done) => done.message,
-        other => panic!("{other:?}"),
-    };
-    let applied = message(reload(&vrp(64502)));
-    assert_eq!(applied.as_deref(), Some("configuration applied"));
-    assert_eq!(validity(&folder).as_deref(), Some("invalid"));
-    let same = message(reload(&vrp(64502)));
-    assert_eq!(same.as_deref(), Some("nothing changed"));
-
-    let file = folder.0.join("rutter.toml");
-    std::fs::write(&file, text(&folder, 1, &two_members())).expect("write");
-    ask(&folder, Request::Reload);
-    assert_eq!(validity(&folder), None);
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! Outside data: routes that it contradicts are rejected, and accepted again when it changes.
 
-use rutter_api::{Line, Request};
+use std::path::Path;
+use std::time::{Duration, Instant};
 
-use super::support::{Folder, Speaker, start};
+use rutter_api::{Line, LookupQuery, Request, SourceAction, SourceRow};
+
+use super::support::{Folder, Speaker, member, start, text};
 use super::{ask, two_members};
 
 /// A document with one VRP for 8.8.0.0/16.
@@ -10,24 +13,170 @@ fn vrp(asn: u32) -> String {
     format!(r#"{{"roas":[{{"asn":{asn},"prefix":"8.8.0.0/16","maxLength":24}}]}}"#)
 }
 
+/// The sections of RPKI data from a file, with a folder for its copy.
+fn rpki(folder: &Folder, vrps: &Path) -> String {
+    format!("[rpki]\nvrps = \"{}\"\n{}", vrps.display(), state(folder))
+}
+
+fn state(folder: &Folder) -> String {
+    format!(
+        "[sources]\nstate = \"{}\"\n",
+        folder.0.join("state").display()
+    )
+}
+
+/// Waits until a condition holds.
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !holds() {
+        assert!(Instant::now() < end, "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn refresh(folder: &Folder, name: &str) {
+    let request = Request::Source {
+        name: name.into(),
+        action: SourceAction::Refresh,
+    };
+    let answer = ask(folder, request).pop();
+    assert!(matches!(answer, Some(Line::Done(_))), "{answer:?}");
+}
+
+/// The row of a whole source.
+fn source(folder: &Folder, name: &str) -> SourceRow {
+    let rows = ask(folder, Request::Sources);
+    let found = rows.into_iter().find_map(|line| match line {
+        Line::Source(row) if row.name == name => Some(row),
+        _ => None,
+    });
+    *found.unwrap_or_else(|| panic!("no source {name}"))
+}
+
+/// The origin validation state in a look-up of 8.8.8.8.
+fn validity(folder: &Folder) -> Option<String> {
+    let query = LookupQuery {
+        addresses: vec![[8, 8, 8, 8].into()],
+        ..LookupQuery::default()
+    };
+    let rows = ask(folder, Request::Lookup(query));
+    let Some(Line::Lookup(row)) = rows.first() else {
+        panic!("{rows:?}");
+    };
+    assert!(row.prefix.is_some(), "{row:?}");
+    row.rov.clone()
+}
+
+#[test]
+fn look_ups_validate_origins_by_the_last_good_file() {
+    let folder = Folder::new("rpki");
+    let vrps = folder.0.join("vrps.json");
+    let tagged = "checks = { rpki-invalid = \"tag\" }";
+    let members = format!("{}{}", member(1, 64501, tagged), member(2, 64502, ""));
+    // The file does not exist yet.
+    let more = members + &rpki(&folder, &vrps);
+    let (_daemon, address) = start(&folder, 1, &more);
+    let mut one = Speaker::establish(1, 64501, address);
+    let mut two = Speaker::establish(2, 64502, address);
+    one.announce(&["8.8.8.0/24"], &[]);
+    two.expect_table(&["8.8.8.0/24"]);
+    assert_eq!(validity(&folder), None);
+    assert!(source(&folder, "rpki").last_error.is_some());
+
+    let is = |wanted: &str| {
+        wait_until(wanted, || validity(&folder).as_deref() == Some(wanted));
+    };
+    std::fs::write(&vrps, vrp(64501)).expect("write");
+    refresh(&folder, "rpki");
+    is("valid");
+    assert_eq!(source(&folder, "rpki").state, "live");
+    assert_eq!(source(&folder, "rpki").entries, 1);
+    // A damaged file changes nothing, and is reported.
+    std::fs::write(&vrps, "{\"roas\": 1}").expect("write");
+    refresh(&folder, "rpki");
+    let mut rows = Vec::new();
+    wait_until("an error of the file", || {
+        rows = ask(&folder, Request::Sources);
+        format!("{rows:?}").contains("failing")
+    });
+    assert!(format!("{rows:?}").contains("vrps.json"), "{rows:?}");
+    is("valid");
+    // A reload reads the files, too.
+    std::fs::write(&vrps, vrp(64502)).expect("write");
+    ask(&folder, Request::Reload);
+    is("invalid");
+
+    let file = folder.0.join("rutter.toml");
+    std::fs::write(&file, text(&folder, 1, &two_members())).expect("write");
+    ask(&folder, Request::Reload);
+    assert_eq!(validity(&folder), None);
+}
+
 #[test]
 fn an_exchange_rejects_routes_that_the_rpki_contradicts() {
     let folder = Folder::new("rov");
     let vrps = folder.0.join("vrps.json");
     std::fs::write(&vrps, vrp(64502)).expect("write");
-    let more = format!("{}[rpki]\nvrps = \"{}\"\n", two_members(), vrps.display());
-    let (_daemon, address) = start(&folder, 2, &more);
+    let more = two_members() + &rpki(&folder, &vrps);
+    let (daemon, address) = start(&folder, 2, &more);
     let mut one = Speaker::establish(1, 64501, address);
     let mut two = Speaker::establish(2, 64502, address);
     one.announce(&["8.8.8.0/24", "9.9.9.0/24"], &[]);
     two.expect_table(&["9.9.9.0/24"]);
 
-    // The change concerns 8.8.8.0/24 alone: no neighbor is asked for its routes again, and only one route is sent.
+    // The change concerns 8.8.8.0/24 alone.
     std::fs::write(&vrps, vrp(64501)).expect("write");
-    let answer = ask(&folder, Request::Reload).pop();
-    assert!(matches!(answer, Some(Line::Done(_))), "{answer:?}");
+    refresh(&folder, "rpki");
     two.expect_table(&["8.8.8.0/24", "9.9.9.0/24"]);
     std::fs::write(&vrps, vrp(64502)).expect("write");
-    ask(&folder, Request::Reload);
+    refresh(&folder, "rpki");
+    two.expect_table(&["9.9.9.0/24"]);
+
+    // The copy on disk is in force after a restart without the file.
+    daemon.stop("restart");
+    std::fs::remove_file(&vrps).expect("remove");
+    let (_daemon, address) = start(&folder, 2, &more);
+    let mut one = Speaker::establish(1, 64501, address);
+    let mut two = Speaker::establish(2, 64502, address);
+    one.announce(&["8.8.8.0/24", "9.9.9.0/24"], &[]);
+    two.expect_table(&["9.9.9.0/24"]);
+}
+
+#[test]
+fn an_exchange_rejects_routes_that_are_not_registered() {
+    let folder = Folder::new("irr");
+    let list = folder.0.join("as-one.txt");
+    std::fs::write(&list, "8.8.8.0/24\n").expect("write");
+    let more = format!(
+        "{}{}[irr]\nfiles = {{ \"AS-ONE\" = \"{}\" }}\n{}[[group]]\nname = \"listed\"\nchecks = {{ irr = \"prefix\" }}\n",
+        member(1, 64501, "as-sets = \"AS-ONE\"\ngroup = \"listed\""),
+        member(2, 64502, "checks = { irr = \"off\" }"),
+        list.display(),
+        state(&folder),
+    );
+    let (_daemon, address) = start(&folder, 1, &more);
+    let mut one = Speaker::establish(1, 64501, address);
+    let mut two = Speaker::establish(2, 64502, address);
+    one.announce(&["8.8.8.0/24", "9.9.9.0/24"], &[]);
+    two.expect_table(&["8.8.8.0/24"]);
+
+    std::fs::write(&list, "8.8.8.0/24\n9.9.9.0/24\n").expect("write");
+    refresh(&folder, "irr");
+    two.expect_table(&["8.8.8.0/24", "9.9.9.0/24"]);
+    let rejected = ask(&folder, Request::Sources);
+    assert!(format!("{rejected:?}").contains("irr"), "{rejected:?}");
+
+    // Half of the list is gone: that is refused until an operator accepts it.
+    std::fs::write(&list, "9.9.9.0/24\n").expect("write");
+    refresh(&folder, "irr");
+    wait_until("a refusal", || {
+        let rows = ask(&folder, Request::Sources);
+        format!("{rows:?}").contains("refused: Some")
+    });
+    let request = Request::Source {
+        name: "irr".into(),
+        action: SourceAction::Accept,
+    };
+    ask(&folder, request);
     two.expect_table(&["9.9.9.0/24"]);
 }
