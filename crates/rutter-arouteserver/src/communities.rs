@@ -6,7 +6,7 @@ use crate::toml_writer::{Keys, TomlWriter};
 use crate::yaml::{Section, Value};
 
 /// Actions without a count: the name and the key of `[communities]`.
-const ACTIONS: [(&str, &str); 7] = [
+const ACTIONS: [(&str, &str); 11] = [
     ("do_not_announce_to_any", "not-to-any"),
     ("do_not_announce_to_peer", "not-to-peer"),
     ("announce_to_peer", "to-peer"),
@@ -14,10 +14,20 @@ const ACTIONS: [(&str, &str); 7] = [
     ("add_noexport_to_peer", "no-export-peer"),
     ("add_noadvertise_to_any", "no-advertise-any"),
     ("add_noadvertise_to_peer", "no-advertise-peer"),
+    (
+        "do_not_announce_to_peers_with_rtt_lower_than",
+        "not-to-rtt-lower",
+    ),
+    (
+        "do_not_announce_to_peers_with_rtt_higher_than",
+        "not-to-rtt-higher",
+    ),
+    ("announce_to_peers_with_rtt_lower_than", "to-rtt-lower"),
+    ("announce_to_peers_with_rtt_higher_than", "to-rtt-higher"),
 ];
 
 /// Actions that prepend once, twice and thrice, and the key of `[communities]`.
-const PREPENDS: [([&str; 3], &str); 2] = [
+const PREPENDS: [([&str; 3], &str); 4] = [
     (
         [
             "prepend_once_to_any",
@@ -34,20 +44,22 @@ const PREPENDS: [([&str; 3], &str); 2] = [
         ],
         "prepend-peer",
     ),
-];
-
-/// Actions that depend on the round-trip time to a client.
-const BY_RTT: [&str; 10] = [
-    "do_not_announce_to_peers_with_rtt_lower_than",
-    "do_not_announce_to_peers_with_rtt_higher_than",
-    "announce_to_peers_with_rtt_lower_than",
-    "announce_to_peers_with_rtt_higher_than",
-    "prepend_once_to_peers_with_rtt_lower_than",
-    "prepend_twice_to_peers_with_rtt_lower_than",
-    "prepend_thrice_to_peers_with_rtt_lower_than",
-    "prepend_once_to_peers_with_rtt_higher_than",
-    "prepend_twice_to_peers_with_rtt_higher_than",
-    "prepend_thrice_to_peers_with_rtt_higher_than",
+    (
+        [
+            "prepend_once_to_peers_with_rtt_lower_than",
+            "prepend_twice_to_peers_with_rtt_lower_than",
+            "prepend_thrice_to_peers_with_rtt_lower_than",
+        ],
+        "prepend-rtt-lower",
+    ),
+    (
+        [
+            "prepend_once_to_peers_with_rtt_higher_than",
+            "prepend_twice_to_peers_with_rtt_higher_than",
+            "prepend_thrice_to_peers_with_rtt_higher_than",
+        ],
+        "prepend-rtt-higher",
+    ),
 ];
 
 /// Informational communities and their keys of `[communities.tags]`.
@@ -93,28 +105,30 @@ const INTERNAL: [&str; 4] = [
 /// What a macro stands for in a community.
 #[derive(Clone, Copy)]
 enum DynamicValue {
-    Nothing,
+    /// A threshold, in actions by round-trip time.
+    Rtt,
     Code,
     Peer,
 }
 
 /// Reads `communities` and writes `[communities]` with its tags. `aliases` maps 16-bit AS numbers to those of members;
-/// `well_known` is the policy of NO_EXPORT and NO_ADVERTISE.
+/// `well_known` is the policy of NO_EXPORT and NO_ADVERTISE, `keys`
+/// has further keys.
 pub(crate) fn convert(
     section: Section<'_>,
     aliases: &BTreeMap<u32, u32>,
     well_known: Option<&str>,
+    mut keys: Keys,
     out: &mut TomlWriter,
 ) {
-    let mut keys = Keys::default();
     for (name, key) in ACTIONS {
-        let forms = notations(section.get(name), DynamicValue::Nothing);
+        let forms = notations(section.get(name), DynamicValue::Rtt);
         keys.strings(key, &texts(&forms));
     }
     for (names, key) in PREPENDS {
         let counts = names.map(|name| {
             let value = section.get(name);
-            let forms = notations(value.clone(), DynamicValue::Nothing);
+            let forms = notations(value.clone(), DynamicValue::Rtt);
             (value, forms)
         });
         keys.strings(key, &prepends(&counts));
@@ -124,25 +138,14 @@ pub(crate) fn convert(
         let dynamic = match name {
             "reject_cause" => DynamicValue::Code,
             "rejected_route_announced_by" => DynamicValue::Peer,
-            _ => DynamicValue::Nothing,
+            _ => DynamicValue::Rtt,
         };
         let forms = notations(section.get(name), dynamic);
         tags.strings(key, &texts(&forms));
     }
-    for name in BY_RTT {
-        if let Some(value) = section.get(name)
-            && value
-                .section()
-                .entries()
-                .iter()
-                .any(|(_, form)| !form.is_null())
-        {
-            value.error("Rutter has no actions by round-trip time: remove this community");
-        }
-    }
     for name in INTERNAL {
         if let Some(value) = section.get(name)
-            && !notations(Some(value.clone()), DynamicValue::Nothing).is_empty()
+            && !notations(Some(value.clone()), DynamicValue::Rtt).is_empty()
         {
             value.note("not needed: `rutter show route` shows the state of each route, and clients never receive this community");
         }
@@ -151,7 +154,7 @@ pub(crate) fn convert(
         value.note("not converted: `rutter show rejected` shows the reasons in words; write your own numbers in reject_cause");
     }
     if let Some(value) = section.get("blackholing")
-        && !notations(Some(value.clone()), DynamicValue::Nothing).is_empty()
+        && !notations(Some(value.clone()), DynamicValue::Rtt).is_empty()
     {
         value
             .error("Rutter knows the BLACKHOLE community alone (65535:666): remove this community");
@@ -229,6 +232,7 @@ fn notation(community: &Value<'_>, form: Form, dynamic: DynamicValue) -> Option<
             ("rs_as", _) => "self".to_owned(),
             ("peer_as", _) | ("dyn_val", DynamicValue::Peer) => "peer".to_owned(),
             ("dyn_val", DynamicValue::Code) => "code".to_owned(),
+            ("dyn_val", DynamicValue::Rtt) => "rtt".to_owned(),
             (number, _) if number.parse::<u32>().is_ok() => number.to_owned(),
             (other, _) => {
                 community.error(format!(
@@ -260,23 +264,33 @@ fn prepends(counts: &[Count<'_>; 3]) -> Vec<String> {
                 .map(|(_, text)| text.as_str())
         };
         let all = [of(0), of(1), of(2)];
-        if all.iter().all(Option::is_none) {
+        if let Some(text) = range(all) {
+            out.push(text);
             continue;
         }
-        match range(all) {
-            Some(text) => out.push(text),
-            None => {
-                let value = counts.iter().find_map(|(value, _)| value.as_ref());
-                if let Some(value) = value {
-                    value.error(format!(
-                        "Rutter needs consecutive numbers for once, twice and thrice, such as 65501, 65502, 65503, not {}",
-                        all.into_iter().flatten().collect::<Vec<_>>().join(", ")
-                    ));
+        for (text, times) in all.into_iter().zip(1..) {
+            let Some(text) = text else { continue };
+            match counted(text, times) {
+                Some(text) => out.push(text),
+                None => {
+                    if let Some(value) = &counts[times - 1].0 {
+                        value.error("one part of the community must be a number");
+                    }
                 }
             }
         }
     }
     out
+}
+
+/// Gives a count to a number of a notation: `65522=2:65522`.
+fn counted(text: &str, times: usize) -> Option<String> {
+    let mut fields: Vec<String> = text.split(':').map(str::to_owned).collect();
+    let number = fields
+        .iter_mut()
+        .find(|field| field.parse::<u32>().is_ok())?;
+    *number = format!("{number}={times}");
+    Some(fields.join(":"))
 }
 
 /// Joins notations that differ in one number, which counts up: `65501:peer`, `65502:peer` as `65501..65502:peer`.
@@ -334,5 +348,10 @@ mod tests {
         assert_eq!(range(&["self:5:0"]).as_deref(), Some("self:5..5:0"));
         assert_eq!(range(&["self:1:peer", "self:3:peer"]), None);
         assert_eq!(range(&["1:1", "2:2"]), None);
+        assert_eq!(
+            super::counted("rt:65522:65522", 2).as_deref(),
+            Some("rt:65522=2:65522")
+        );
+        assert_eq!(super::counted("self:peer", 2), None);
     }
 }

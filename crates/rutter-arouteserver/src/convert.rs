@@ -58,6 +58,8 @@ pub struct Options {
     pub irr_servers: Vec<String>,
     /// Databases of the IRR servers.
     pub irr_sources: Vec<String>,
+    /// The path of a file with the round-trip times of clients, for `communities.rtt-file`.
+    pub rtt_file: Option<String>,
     /// The path of the dump of PeeringDB's networks, for `irr.peeringdb`.
     pub peering_db: Option<String>,
 }
@@ -252,9 +254,9 @@ impl<'a> General<'a> {
             cfg.section("communities"),
             &self.clients.aliases,
             self.well_known,
+            round_trip_times(cfg, options),
             &mut out,
         );
-        rtt_thresholds(cfg);
         custom_communities(cfg);
         self.clients.write(&mut out);
         out.finish()
@@ -351,8 +353,16 @@ fn well_known(cfg: &Section<'_>) -> Option<&'static str> {
     converted
 }
 
-fn rtt_thresholds(cfg: &Section<'_>) {
-    let _ = cfg.get("rtt_thresholds");
+/// The keys of round-trip times.
+fn round_trip_times(cfg: &Section<'_>, options: &Options) -> Keys {
+    let mut keys = Keys::default();
+    if let Some(thresholds) = cfg.get("rtt_thresholds") {
+        keys.numbers("rtt-thresholds", &thresholds.asns());
+    }
+    if let Some(path) = &options.rtt_file {
+        keys.string("rtt-file", path);
+    }
+    keys
 }
 
 fn custom_communities(cfg: &Section<'_>) {

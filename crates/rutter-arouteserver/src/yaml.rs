@@ -179,7 +179,7 @@ impl<'a> Value<'a> {
         parsed
     }
 
-    /// AS numbers: a list, or a string with commas between them.
+    /// AS numbers or other numbers: a list, or a string with commas between them.
     pub(crate) fn asns(&self) -> Vec<u32> {
         let mut asns = Vec::new();
         for item in self.list() {
@@ -189,7 +189,7 @@ impl<'a> Value<'a> {
                 let number = part.strip_prefix("AS").unwrap_or(part);
                 match number.parse() {
                     Ok(asn) => asns.push(asn),
-                    Err(_) => item.error(format!("`{part}` is not an AS number")),
+                    Err(_) => item.error(format!("`{part}` is not a number")),
                 }
             }
         }

@@ -88,7 +88,7 @@ impl TagNotation {
         same_form
             && pairs.all(|(tag, action)| match (tag.fixed(local), action) {
                 (None, _) => true,
-                (Some(tag), Field::Number(number)) => tag == *number,
+                (Some(tag), Field::Number(number) | Field::Times(number, _)) => tag == *number,
                 (Some(tag), Field::Local) => tag == local.0,
                 (Some(tag), Field::Range(from, to)) => (*from..=*to).contains(&tag),
                 _ => true,

@@ -217,8 +217,8 @@ fn what_cannot_be_honoured_is_refused_by_name() {
     );
     refused(
         "rs_as:102:peer_as",
-        "rs_as:109:peer_as",
-        "consecutive numbers",
+        "rs_as:peer:peer_as",
+        "`peer` is neither a number nor a macro",
     );
     refused(
         "router_id: \"192.0.2.1\"",

@@ -230,7 +230,7 @@ fn value(field: Field, variable: u32) -> u32 {
     match field {
         Field::Number(number) => number,
         Field::Code | Field::Peer => variable,
-        Field::Local | Field::Rtt | Field::Range(..) => 0,
+        Field::Local | Field::Rtt | Field::Range(..) | Field::Times(..) => 0,
     }
 }
 

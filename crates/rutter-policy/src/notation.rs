@@ -16,10 +16,19 @@ pub enum Field {
     Peer,
     /// `101..103`: the first value means 1, the second 2, the third 3.
     Range(u32, u32),
+    /// `65522=2`: a number that means 2, for 1 to 3.
+    Times(u32, u8),
     /// `rtt`: a threshold of round-trip times, in milliseconds ([`crate::RttThresholds`]).
     Rtt,
     /// `code`: the number of a reject reason ([`crate::RejectReason::code`]), for communities that mark a route.
     Code,
+}
+
+impl Field {
+    /// Returns whether the field also has the number of prepends.
+    fn is_counted(&self) -> bool {
+        matches!(self, Field::Range(..) | Field::Times(..))
+    }
 }
 
 /// An action community as written in the configuration.
@@ -52,9 +61,9 @@ impl Notation {
         self.fields().contains(&Field::Rtt)
     }
 
-    /// Returns whether a field is a range.
+    /// Returns whether a field is a range or a number with a count.
     pub fn has_range(&self) -> bool {
-        self.fields().iter().any(|f| matches!(f, Field::Range(..)))
+        self.fields().iter().any(Field::is_counted)
     }
 
     /// Returns whether a field is `code`.
@@ -76,7 +85,7 @@ impl Notation {
             Notation::Extended(_) | Notation::Large(_) => u32::MAX,
         };
         let values = |field: &Field| match *field {
-            Field::Number(number) => (number, number),
+            Field::Number(number) | Field::Times(number, _) => (number, number),
             Field::Local => (local.0, local.0),
             Field::Range(from, to) => (from, to),
             Field::Peer => (1, largest),
@@ -104,6 +113,7 @@ impl fmt::Display for Field {
             Field::Local => f.write_str("self"),
             Field::Peer => f.write_str("peer"),
             Field::Range(from, to) => write!(f, "{from}..{to}"),
+            Field::Times(number, times) => write!(f, "{number}={times}"),
             Field::Rtt => f.write_str("rtt"),
             Field::Code => f.write_str("code"),
         }
@@ -172,10 +182,10 @@ impl Notation {
         if count(|f| matches!(f, Field::Peer | Field::Rtt)) > 1 {
             return Err("only one field may be `peer` or `rtt`".into());
         }
-        if count(|f| matches!(f, Field::Range(..))) > 1 {
-            return Err("only one field may be a range".into());
+        if count(Field::is_counted) > 1 {
+            return Err("only one field may be a range or have a count".into());
         }
-        let wide = |f: &&Field| matches!(f, Field::Number(n) | Field::Range(_, n) if *n > 0xffff);
+        let wide = |f: &&Field| matches!(f, Field::Number(n) | Field::Range(_, n) | Field::Times(n, _) if *n > 0xffff);
         if let (Notation::Standard(_), Some(field)) = (self, self.fields().iter().find(wide)) {
             return Err(format!(
                 "{field} does not fit 16 bits, use a large community"
@@ -198,6 +208,12 @@ fn read_field(text: &str) -> Result<Field, String> {
             format!("`{text}` is not a number, `self`, `peer`, `rtt` or a range like 101..103")
         })
     };
+    if let Some((value, times)) = text.split_once('=') {
+        return match times.parse() {
+            Ok(times @ 1..=3) => Ok(Field::Times(number(value)?, times)),
+            _ => Err(format!("`{text}`: the count after `=` is 1, 2 or 3")),
+        };
+    }
     let Some((from, to)) = text.split_once("..") else {
         return number(text).map(Field::Number);
     };
@@ -231,6 +247,7 @@ pub(crate) fn match_fields<const N: usize>(fields: &[Field; N], parts: [u32; N])
             Field::Range(from, to) if from <= part && part <= to => {
                 found.step = (part - from + 1) as u8;
             }
+            Field::Times(number, times) if number == part => found.step = times,
             Field::Peer if part != 0 => found.variable = Some(part),
             Field::Rtt => found.variable = Some(part),
             Field::Code if part <= u32::from(u16::MAX) => {}
@@ -254,6 +271,7 @@ mod tests {
             "self:0:peer",
             "self:1:peer",
             "self:101..103:peer",
+            "65522=2:65522",
             "self:0:0",
             "rt:0:peer",
             "self:121..123:rtt",

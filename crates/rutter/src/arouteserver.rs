@@ -45,6 +45,7 @@ pub(crate) fn source(
         ("clients", Some(clients)),
         ("bogons", args.bogons.as_deref()),
         ("peeringdb", args.peeringdb.as_deref()),
+        ("rtt-file", args.rtt_file.as_deref()),
     ];
     for (key, path) in files {
         if let Some(path) = path {

@@ -66,6 +66,7 @@ impl Continued {
             rtr: section.rtr,
             irr_servers: section.irr_servers,
             irr_sources: section.irr_sources,
+            rtt_file: section.rtt_file.map(|path| path.display().to_string()),
             peering_db: section.peeringdb.map(|path| path.display().to_string()),
         };
         let converted = convert(&documents, &options);

@@ -23,6 +23,9 @@ section! {
         /// A dump of PeeringDB's networks (`/api/net`) as JSON, relative to this file: for prefix limits, AS-SETs and networks that never use route servers.
         "peeringdb": "path", default "none", reload AtOnce
             => peeringdb: Option<PathBuf> = None, read |i| beside(i).map(Some);
+        /// A file with the round-trip times of clients, as `communities.rtt-file`; relative to this file.
+        "rtt-file": "path", default "none", reload AtOnce
+            => rtt_file: Option<PathBuf> = None, read |i| beside(i).map(Some);
         /// The peering LANs, which ARouteServer's files do not have.
         "lan": "prefixes", default "the prefixes of the black list that contain clients, else the clients' addresses", reload AtOnce
             => lan: Vec<Prefix> = Vec::new(), read |i| Some(i.some(|i| i.parse("192.0.2.0/24")));

@@ -13,6 +13,9 @@ pub(crate) struct ARouteServerArgs {
     /// A dump of PeeringDB's networks as JSON (https://www.peeringdb.com/api/net)
     #[arg(long, value_name = "FILE")]
     pub(crate) peeringdb: Option<PathBuf>,
+    /// A file with the round-trip times of clients: lines of address and milliseconds, or JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rtt_file: Option<PathBuf>,
     /// A peering LAN; may be repeated [default: taken from the black list and the clients]
     #[arg(long, value_name = "PREFIX")]
     pub(crate) lan: Vec<String>,
