@@ -3,7 +3,10 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use rutter_net::{Asn, Family, PerFamily};
-use rutter_policy::{CheckAction, ClassTag, ExportSettings, ImportRule, ImportSettings, TagState};
+use rutter_policy::{
+    CheckAction, ClassTag, ExportSettings, ImportRule, ImportSettings, Role, TagState,
+};
+use rutter_rpki::Relation;
 
 use crate::tag_notation::TagNotation;
 use crate::{
@@ -60,6 +63,10 @@ impl Config {
             graceful_shutdown: checks.graceful_shutdown,
             rpki_invalid: action(checks.rpki_invalid),
             mark_origin_state: self.marks_origin_state(),
+            obey_origin_state: !external && checks.rpki_communities == RpkiCommunities::Obey,
+            relation: relation(neighbor).filter(|_| external),
+            aspa_invalid: action(checks.aspa_invalid),
+            mark_path_state: self.marks_path_state(),
             irr_member: self.irr_member(neighbor),
             irr_invalid: match (checks.irr, checks.irr_action) {
                 (IrrCheck::Off, _) => CheckAction::Off,
@@ -137,6 +144,13 @@ impl Config {
             || marks.iter().any(|notations| !notations.is_empty())
     }
 
+    /// Returns whether routes are advertised differently for the state of their path.
+    fn marks_path_state(&self) -> bool {
+        let tags = &self.communities.tags;
+        let marks = [&tags.aspa_valid, &tags.aspa_invalid, &tags.aspa_unknown];
+        marks.iter().any(|notations| !notations.is_empty())
+    }
+
     /// Returns whether routes are advertised differently for their registration in the IRR.
     pub(crate) fn marks_irr_state(&self) -> bool {
         let tags = &self.communities.tags;
@@ -155,10 +169,13 @@ impl Config {
 
     fn class_tags(&self) -> Vec<ClassTag> {
         let tags = &self.communities.tags;
-        let rows: [(TagState, &Vec<TagNotation>); 13] = [
+        let rows: [(TagState, &Vec<TagNotation>); 16] = [
             (TagState::OriginValid, &tags.rpki_valid),
             (TagState::OriginInvalid, &tags.rpki_invalid),
             (TagState::OriginNotFound, &tags.rpki_not_found),
+            (TagState::PathValid, &tags.aspa_valid),
+            (TagState::PathInvalid, &tags.aspa_invalid),
+            (TagState::PathUnknown, &tags.aspa_unknown),
             (TagState::IrrOriginPresent, &tags.origin_present_in_as_set),
             (
                 TagState::IrrOriginAbsent,
@@ -204,6 +221,20 @@ impl Config {
             };
             next_hop.filter(|_| blackhole.rule(family) == BlackholeRule::Rewrite)
         })
+    }
+}
+
+/// The relation of a neighbor: a member is a client of this route server, any other neighbor needs a role.
+fn relation(neighbor: &Neighbor) -> Option<Relation> {
+    match (neighbor.kind, neighbor.session.role) {
+        (NeighborKind::Member, _) => Some(Relation::RouteServerClient),
+        (_, role) => Some(match role? {
+            Role::Provider => Relation::Customer,
+            Role::RouteServer => Relation::RouteServerClient,
+            Role::RouteServerClient => Relation::RouteServer,
+            Role::Customer => Relation::Provider,
+            Role::Peer => Relation::Peer,
+        }),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The class of an accepted route: what the import policy and outside data made of it.
 
 use rutter_irr::{PrefixState, RegisteredBy};
-use rutter_rpki::Rov;
+use rutter_rpki::{PathState, Rov};
 
 use crate::RejectReason;
 
@@ -15,6 +15,8 @@ use crate::RejectReason;
 pub struct Class {
     /// The validation state of the origin (RFC 6811), where the policy marks routes with it.
     pub origin: Option<Rov>,
+    /// The state of the path (ASPA), where the policy marks routes with it.
+    pub path: Option<PathState>,
     /// Whether the origin is in the neighbor's AS-SETs (IRR), where the policy marks routes with it.
     pub irr_origin: Option<bool>,
     /// The registration of the prefix (IRR), where the policy marks routes with it.
@@ -77,12 +79,14 @@ const ADD_OTC: u32 = 2;
 const ORIGIN_SHIFT: u32 = 2;
 const IRR_ORIGIN_SHIFT: u32 = 4;
 const IRR_PREFIX_SHIFT: u32 = 6;
+const PATH_SHIFT: u32 = 9;
 const FAILED_SHIFT: u32 = 16;
 
 impl Class {
     /// The class of almost all routes: clients receive them as they were received.
     pub const PLAIN: Class = Class {
         origin: None,
+        path: None,
         irr_origin: None,
         irr_prefix: None,
         failed: None,
@@ -103,6 +107,12 @@ impl Class {
             Some(Rov::Invalid) => 2,
             Some(Rov::Valid) => 3,
         };
+        let path = match self.path {
+            None => 0,
+            Some(PathState::Unknown) => 1,
+            Some(PathState::Invalid) => 2,
+            Some(PathState::Valid) => 3,
+        };
         let irr_origin = self.irr_origin.map_or(0, |known| 1 + u32::from(known));
         let irr_prefix = self.irr_prefix.map_or(0, |state| state as u32);
         let failed = self.failed.map_or(0, |reason| reason as u32 + 1);
@@ -112,6 +122,7 @@ impl Class {
             | origin << ORIGIN_SHIFT
             | irr_origin << IRR_ORIGIN_SHIFT
             | irr_prefix << IRR_PREFIX_SHIFT
+            | path << PATH_SHIFT
             | failed << FAILED_SHIFT
     }
 
@@ -125,6 +136,12 @@ impl Class {
                 1 => Some(Rov::NotFound),
                 2 => Some(Rov::Invalid),
                 _ => Some(Rov::Valid),
+            },
+            path: match bits >> PATH_SHIFT & 3 {
+                0 => None,
+                1 => Some(PathState::Unknown),
+                2 => Some(PathState::Invalid),
+                _ => Some(PathState::Valid),
             },
             irr_origin: match bits >> IRR_ORIGIN_SHIFT & 3 {
                 0 => None,
@@ -153,13 +170,23 @@ mod tests {
             Some(Rov::Invalid),
             Some(Rov::Valid),
         ];
+        let paths = [
+            None,
+            Some(PathState::Unknown),
+            Some(PathState::Invalid),
+            Some(PathState::Valid),
+        ];
         let reasons = RejectReason::ALL.iter().copied().map(Some);
         for failed in reasons.chain([None]) {
-            for origin in origins {
+            for (origin, path) in origins
+                .into_iter()
+                .flat_map(|o| paths.map(|path| (o, path)))
+            {
                 for flags in 0..12 {
                     for irr_prefix in IrrPrefix::ALL.map(Some).into_iter().chain([None]) {
                         let class = Class {
                             origin,
+                            path,
                             failed,
                             irr_origin: [None, Some(false), Some(true)][flags >> 2],
                             irr_prefix,

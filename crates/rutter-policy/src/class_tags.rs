@@ -1,10 +1,11 @@
 //! The communities that mark a route with its class.
 
 use rutter_net::{Asn, Community, ExtendedCommunity, LargeCommunity};
-use rutter_rpki::Rov;
+use rutter_rpki::{PathState, Rov};
 
 use crate::notation::match_fields;
-use crate::{Class, Field, IrrPrefix, Notation, ParseNotationError};
+use crate::origin_state_community;
+use crate::{Class, Field, IrrPrefix, Notation, ParseNotationError, RejectReason};
 
 /// A property of a class that a community can mark.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -15,6 +16,12 @@ pub enum TagState {
     OriginInvalid,
     /// No VRP covers the prefix.
     OriginNotFound,
+    /// The path is valid (ASPA).
+    PathValid,
+    /// The path is invalid.
+    PathInvalid,
+    /// The ASPAs neither attest nor contradict the path.
+    PathUnknown,
     /// The origin is in the neighbor's AS-SETs (IRR).
     IrrOriginPresent,
     /// The origin is not in the neighbor's AS-SETs.
@@ -39,10 +46,13 @@ pub enum TagState {
 
 impl TagState {
     /// All properties with their keys in the configuration file.
-    pub const ALL: [(TagState, &'static str); 13] = [
+    pub const ALL: [(TagState, &'static str); 16] = [
         (TagState::OriginValid, "rpki-valid"),
         (TagState::OriginInvalid, "rpki-invalid"),
         (TagState::OriginNotFound, "rpki-not-found"),
+        (TagState::PathValid, "aspa-valid"),
+        (TagState::PathInvalid, "aspa-invalid"),
+        (TagState::PathUnknown, "aspa-unknown"),
         (TagState::IrrOriginPresent, "origin-present-in-as-set"),
         (TagState::IrrOriginAbsent, "origin-not-present-in-as-set"),
         (TagState::IrrPrefixPresent, "prefix-present-in-as-set"),
@@ -70,6 +80,9 @@ impl TagState {
             TagState::OriginValid => class.origin == Some(Rov::Valid),
             TagState::OriginInvalid => class.origin == Some(Rov::Invalid),
             TagState::OriginNotFound => class.origin == Some(Rov::NotFound),
+            TagState::PathValid => class.path == Some(PathState::Valid),
+            TagState::PathInvalid => class.path == Some(PathState::Invalid),
+            TagState::PathUnknown => class.path == Some(PathState::Unknown),
             TagState::IrrOriginPresent => class.irr_origin == Some(true),
             TagState::IrrOriginAbsent => class.irr_origin == Some(false),
             TagState::IrrPrefixPresent => class.irr_prefix == Some(IrrPrefix::Registered),
@@ -174,7 +187,7 @@ impl ClassTagTable {
         if self.send_origin_state
             && let Some(state) = class.origin
         {
-            out.extended.push(origin_state_community(state));
+            out.extended.push(origin_state_community::of(state));
         }
         out
     }
@@ -192,11 +205,15 @@ impl ClassTagTable {
     }
 
     pub(crate) fn is_extended(&self, community: ExtendedCommunity) -> bool {
-        self.send_origin_state && is_origin_state(community)
+        self.send_origin_state && origin_state_community::is_origin_state(community)
             || self.any(|notation| match notation {
-                Notation::Extended([a, b]) => (0..=15)
-                    .chain([65_535])
-                    .any(|code| route_target(value(*a, code), value(*b, code)) == community),
+                Notation::Extended([a, b]) => {
+                    let codes = RejectReason::ALL
+                        .iter()
+                        .map(|reason| u32::from(reason.code()));
+                    { codes }
+                        .any(|code| route_target(value(*a, code), value(*b, code)) == community)
+                }
                 _ => false,
             })
     }
@@ -242,27 +259,9 @@ fn route_target(high: u32, low: u32) -> ExtendedCommunity {
     }
 }
 
-/// The type and subtype of the Origin Validation State community (RFC 8097 §2).
-const ORIGIN_STATE: [u8; 2] = [0x43, 0x00];
-
-fn is_origin_state(community: ExtendedCommunity) -> bool {
-    community.0[..2] == ORIGIN_STATE
-}
-
-/// The Origin Validation State community (RFC 8097 §2): 0 valid, 1 not found, 2 invalid.
-fn origin_state_community(state: Rov) -> ExtendedCommunity {
-    let value = match state {
-        Rov::Valid => 0,
-        Rov::NotFound => 1,
-        Rov::Invalid => 2,
-    };
-    ExtendedCommunity([ORIGIN_STATE[0], ORIGIN_STATE[1], 0, 0, 0, 0, 0, value])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RejectReason;
 
     fn table(tags: &[(TagState, &str)], send_origin_state: bool) -> ClassTagTable {
         let tag = |(state, notation): &(TagState, &str)| {
@@ -309,7 +308,7 @@ mod tests {
         assert!(table.is_large("64500:1101:7".parse().unwrap()));
         assert!(!table.is_large("64500:1102:7".parse().unwrap()));
         assert!(table.is_extended(route_target(64_500, 9)));
-        assert!(table.is_extended(origin_state_community(Rov::Valid)));
+        assert!(table.is_extended(origin_state_community::of(Rov::Valid)));
         assert!(!table.is_extended(route_target(64_501, 9)));
     }
 

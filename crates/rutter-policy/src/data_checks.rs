@@ -2,7 +2,7 @@
 
 use rutter_irr::{IrrVerdict, OriginState};
 use rutter_net::{Asn, Prefix};
-use rutter_rpki::Rov;
+use rutter_rpki::{PathState, Rov};
 
 use crate::class::IrrPrefix;
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 
 /// Returns the verdict on a route for which the other checks have the result `reject`.
 ///
-/// The order of reasons is: origin not in AS-SET, prefix not in AS-SET, RPKI invalid.
+/// The order of reasons is: origin not in AS-SET, prefix not in AS-SET, RPKI invalid, ASPA invalid.
 pub(crate) fn conclude(
     settings: &ImportSettings,
     data: &FilterData,
@@ -31,6 +31,7 @@ pub(crate) fn conclude(
     let subject = Subject {
         prefix,
         origin: attributes.origin,
+        received_state: attributes.origin_state,
         is_blackholed_host: attributes.blackhole && prefix.len() == prefix.max_len(),
     };
     let state = subject.origin_state(settings, data);
@@ -44,6 +45,9 @@ pub(crate) fn conclude(
     {
         verdict.add_origin_state(settings, state);
     }
+    if let Some(state) = attributes.path {
+        verdict.add_path_state(settings, state);
+    }
     verdict.finish(settings)
 }
 
@@ -51,6 +55,8 @@ pub(crate) fn conclude(
 pub(crate) struct Subject {
     pub(crate) prefix: Prefix,
     pub(crate) origin: Option<Asn>,
+    /// The state that the neighbor sends and the policy uses; else ours counts (RFC 8097).
+    pub(crate) received_state: Option<Rov>,
     /// A host route with BLACKHOLE may be longer than its registrations allow (RFC 7999).
     pub(crate) is_blackholed_host: bool,
 }
@@ -63,7 +69,8 @@ impl Subject {
             rules.roas.then_some(())
         };
         if settings.validates_origin() || irr().is_some() {
-            data.validate_origin(self.prefix, self.origin, self.is_blackholed_host)
+            self.received_state
+                .or_else(|| data.validate_origin(self.prefix, self.origin, self.is_blackholed_host))
         } else {
             None
         }
@@ -131,6 +138,15 @@ impl Draft {
         }
         if state == Rov::Invalid {
             self.fail(settings.rpki_invalid, RejectReason::RpkiInvalid);
+        }
+    }
+
+    fn add_path_state(&mut self, settings: &ImportSettings, state: PathState) {
+        if settings.mark_path_state || settings.aspa_invalid == CheckAction::Tag {
+            self.class.path = Some(state);
+        }
+        if state == PathState::Invalid {
+            self.fail(settings.aspa_invalid, RejectReason::AspaInvalid);
         }
     }
 

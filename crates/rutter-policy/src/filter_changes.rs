@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use rutter_irr::Changed;
 use rutter_net::{Asn, Prefix};
-use rutter_rpki::Vrps;
+use rutter_rpki::{Aspas, Vrps};
+use rutter_wire::attr::AsPath;
 
 use crate::prefix_tables::PrefixCover;
 use crate::{FilterData, ImportPolicy};
@@ -18,6 +19,8 @@ pub struct FilterChanges {
     /// The prefixes of changed VRPs.
     vrps: PrefixCover,
     has_vrps: bool,
+    /// The customers of changed ASPAs, in ascending order.
+    customers: Vec<Asn>,
     irr: Changed,
 }
 
@@ -25,15 +28,20 @@ impl FilterChanges {
     /// Compares two sets of data. O(entries).
     pub fn between(old: &FilterData, new: &FilterData) -> Self {
         let vrps = replaced(&old.vrps, &new.vrps);
+        let aspas = replaced(&old.aspas, &new.aspas);
         let irr = replaced(&old.irr, &new.irr);
         let prefixes = match vrps {
             Replaced::By(old, new) => Vrps::changed_prefixes(old, new),
             Replaced::No | Replaced::CameOrWent => Vec::new(),
         };
         FilterChanges {
-            all: matches!(vrps, Replaced::CameOrWent) || matches!(irr, Replaced::CameOrWent),
+            all: vrps.is_whole() || aspas.is_whole() || irr.is_whole(),
             has_vrps: !prefixes.is_empty(),
             vrps: PrefixCover::new(&prefixes),
+            customers: match aspas {
+                Replaced::By(old, new) => Aspas::changed_customers(old, new),
+                Replaced::No | Replaced::CameOrWent => Vec::new(),
+            },
             irr: match irr {
                 Replaced::By(old, new) => Changed::between(old, new),
                 Replaced::No | Replaced::CameOrWent => Changed::default(),
@@ -43,11 +51,12 @@ impl FilterChanges {
 
     /// Returns whether no route needs another evaluation.
     pub fn is_empty(&self) -> bool {
-        !self.all && !self.has_vrps && self.irr.is_empty()
+        !self.all && !self.has_vrps && self.customers.is_empty() && self.irr.is_empty()
     }
 
-    /// Returns whether a route that a neighbor with this policy sent needs another evaluation. `origin` is called only if
-    /// the answer depends on it. O(log entries).
+    /// Returns whether a route that a neighbor with this policy sent needs another evaluation for its prefix or origin.
+    /// Its path may be another reason: see [`Self::concern_paths_of`]. `origin` is called only if the answer depends on
+    /// it. O(log entries).
     #[inline]
     pub fn concern(
         &self,
@@ -59,6 +68,20 @@ impl FilterChanges {
             || self.has_vrps && self.vrps.covers(prefix)
             || self.irr.concerns_prefix(prefix)
             || self.concern_member(policy, origin)
+    }
+
+    /// Returns whether paths from a neighbor with this policy may need another verification: those that
+    /// [`Self::concern_path`] selects.
+    #[inline]
+    pub fn concern_paths_of(&self, policy: &ImportPolicy) -> bool {
+        !self.customers.is_empty() && policy.settings().path_relation().is_some()
+    }
+
+    /// Returns whether the path contains a customer whose ASPA changed. All routes with the same attributes share the
+    /// answer. O(path * log entries).
+    pub fn concern_path(&self, path: AsPath<'_>) -> bool {
+        let is_changed = |asn: Asn| self.customers.binary_search(&asn).is_ok();
+        path.asns().any(is_changed)
     }
 
     fn concern_member(&self, policy: &ImportPolicy, origin: impl FnOnce() -> Option<Asn>) -> bool {
@@ -78,6 +101,12 @@ enum Replaced<'a, T> {
     No,
     By(&'a T, &'a T),
     CameOrWent,
+}
+
+impl<T> Replaced<'_, T> {
+    fn is_whole(&self) -> bool {
+        matches!(self, Replaced::CameOrWent)
+    }
 }
 
 fn replaced<'a, T>(old: &'a Option<Arc<T>>, new: &'a Option<Arc<T>>) -> Replaced<'a, T> {

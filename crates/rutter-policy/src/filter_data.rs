@@ -1,10 +1,10 @@
-//! Outside data that import policies read: validated ROA payloads and IRR registrations.
+//! Outside data that import policies read: validated ROA payloads, ASPAs and IRR registrations.
 
 use std::sync::Arc;
 
 use rutter_irr::IrrData;
 use rutter_net::{Asn, Prefix};
-use rutter_rpki::{Rov, Vrps};
+use rutter_rpki::{Aspas, Rov, Vrps};
 
 /// The outside data of all import policies, shared by all neighbors. A change makes a new one; the table evaluates only
 /// the routes again that the change concerns.
@@ -14,6 +14,8 @@ use rutter_rpki::{Rov, Vrps};
 pub struct FilterData {
     /// Validated ROA payloads, for origin validation (RFC 6811).
     pub vrps: Option<Arc<Vrps>>,
+    /// ASPAs, for the verification of paths (draft-ietf-sidrops-aspa-verification).
+    pub aspas: Option<Arc<Aspas>>,
     /// Registrations of routes, and the AS-SETs of members.
     pub irr: Option<Arc<IrrData>>,
 }

@@ -11,7 +11,9 @@ use rutter_rpki::Rov;
 use rutter_wire::attr::Attributes;
 
 use crate::data_checks::Subject;
+use crate::origin_state_community;
 use crate::path_checks::PathChecks;
+use crate::path_verification;
 use crate::prefix_match::{GLOBAL_UNICAST, MARTIANS_V4, MARTIANS_V6};
 use crate::{
     BOGONS_V4, BOGONS_V6, CheckAction, FilterData, ImportPolicy, ImportRule, ImportSettings,
@@ -45,7 +47,7 @@ pub(crate) fn collect(
     next_hop: NextHop,
     family: Family,
 ) -> Findings {
-    let verdict = policy.check_attributes(attributes, next_hop, family);
+    let verdict = policy.check_attributes(data, attributes, next_hop, family);
     let first = match policy.judge(data, prefix, &verdict) {
         RouteVerdict::Rejected(reason) => Some(reason),
         RouteVerdict::Accepted { class, .. } => class.failed,
@@ -89,9 +91,14 @@ fn all(
     let subject = Subject {
         prefix,
         origin: attributes.as_path().and_then(|path| path.origin()),
+        received_state: match settings.obey_origin_state {
+            true => origin_state_community::received(attributes),
+            false => None,
+        },
         is_blackholed_host: blackhole && prefix.len() == prefix.max_len(),
     };
     data_findings(settings, data, &subject, &mut out);
+    aspa_findings(settings, data, attributes, &mut out);
     out
 }
 
@@ -214,12 +221,31 @@ fn data_findings(
     if settings.rpki_invalid == CheckAction::Reject
         && settings.validates_origin()
         && state == Some(Rov::Invalid)
-        && let Some(vrps) = &data.vrps
     {
-        let covering = vrps.covering(subject.prefix);
-        let covering: Vec<String> = covering.map(|vrp| vrp.to_string()).collect();
-        let evidence = format!("the origin is {origin}, VRPs: {}", covering.join(", "));
+        let evidence = match (subject.received_state, &data.vrps) {
+            (Some(_), _) => "the neighbor sends the community of invalid origins (RFC 8097)".into(),
+            (None, vrps) => {
+                let covering = vrps.iter().flat_map(|vrps| vrps.covering(subject.prefix));
+                let covering: Vec<String> = covering.map(|vrp| vrp.to_string()).collect();
+                format!("the origin is {origin}, VRPs: {}", covering.join(", "))
+            }
+        };
         push(out, RejectReason::RpkiInvalid, evidence);
+    }
+}
+
+fn aspa_findings(
+    settings: &ImportSettings,
+    data: &FilterData,
+    attributes: &Attributes<'_>,
+    out: &mut Findings,
+) {
+    if settings.aspa_invalid != CheckAction::Reject {
+        return;
+    }
+    if let Some(why) = path_verification::explain(settings, data, attributes.as_path()) {
+        let evidence = format!("AS_PATH {}: {why}", path_text(attributes));
+        push(out, RejectReason::AspaInvalid, evidence);
     }
 }
 

@@ -3,11 +3,14 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use rutter_net::{Asn, Family, Ipv4Prefix, Ipv6Prefix, Prefix};
+use rutter_rpki::{PathState, Rov};
 use rutter_wire::attr::Attributes;
 
 use crate::data_checks;
 use crate::family_checks::{FamilyChecks, ipv4_checks, ipv6_checks};
+use crate::origin_state_community;
 use crate::path_checks::PathChecks;
+use crate::path_verification;
 use crate::{
     FilterData, Finding, ImportRule, ImportSettings, NextHop, NextHopRule, OtcIngress,
     RejectReason, RouteVerdict, findings, otc_on_receive,
@@ -26,6 +29,10 @@ pub struct AttrVerdict {
     pub add_otc: bool,
     /// The origin of the path, where a check of outside data needs it.
     pub origin: Option<Asn>,
+    /// The validation state of the origin that the neighbor sends, where the policy uses it (RFC 8097).
+    pub origin_state: Option<Rov>,
+    /// The state of the path under the ASPAs, where the policy verifies paths.
+    pub path: Option<PathState>,
 }
 
 impl AttrVerdict {
@@ -71,9 +78,10 @@ impl ImportPolicy {
         &self.settings
     }
 
-    /// Evaluates the checks that depend on attributes alone.
+    /// Evaluates the checks that depend on attributes alone, and compares the path with the ASPAs of `data`.
     pub fn check_attributes(
         &self,
+        data: &FilterData,
         attributes: &Attributes<'_>,
         next_hop: NextHop,
         family: Family,
@@ -87,15 +95,26 @@ impl ImportPolicy {
             attributes.only_to_customer(),
         );
         let (graceful_shutdown, blackhole) = self.well_known(attributes, family);
-        AttrVerdict {
+        let verdict = AttrVerdict {
             reject: self.first_reason(attributes, next_hop, family, otc),
             graceful_shutdown,
             blackhole,
             add_otc: matches!(otc, OtcIngress::Add(_)),
-            origin: match self.is_plain {
-                true => None,
-                false => attributes.as_path().and_then(|path| path.origin()),
+            ..AttrVerdict::default()
+        };
+        let is_concluded = verdict.reject.is_some() && !self.settings.tag_rejected;
+        if self.is_plain || is_concluded {
+            return verdict;
+        }
+        let path = attributes.as_path();
+        AttrVerdict {
+            origin: path.and_then(|path| path.origin()),
+            origin_state: match self.settings.obey_origin_state {
+                true => origin_state_community::received(attributes),
+                false => None,
             },
+            path: path_verification::verify(&self.settings, data, path).map(|v| v.state()),
+            ..verdict
         }
     }
 
@@ -237,7 +256,9 @@ impl ImportPolicy {
 
 /// Returns whether a check of outside data is on.
 fn needs_data(settings: &ImportSettings) -> bool {
-    settings.validates_origin() || settings.irr_member().is_some()
+    settings.validates_origin()
+        || settings.path_relation().is_some()
+        || settings.irr_member().is_some()
 }
 
 /// Returns the allowed next hops, sorted; `None` for any.

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use rutter_irr::IrrMember;
 use rutter_net::{Asn, PerFamily, Prefix};
+use rutter_rpki::Relation;
 
 use crate::{CheckAction, NextHopRule, PrefixMatch, Role};
 
@@ -114,6 +115,15 @@ pub struct ImportSettings {
     pub rpki_invalid: CheckAction,
     /// Mark all routes with the validation state of their origin.
     pub mark_origin_state: bool,
+    /// Use the state that the neighbor sends (RFC 8097) instead of our own. For iBGP: there the neighbor is in our AS.
+    pub obey_origin_state: bool,
+    /// The relation of the neighbor, which selects the procedure of path verification. `None`: its paths are not
+    /// verified.
+    pub relation: Option<Relation>,
+    /// The action for routes whose path the ASPAs contradict (draft-ietf-sidrops-aspa-verification).
+    pub aspa_invalid: CheckAction,
+    /// Mark all routes with the state of their path.
+    pub mark_path_state: bool,
     /// The neighbor's number in the IRR data, which have its rules; `None` if its routes are not compared with them.
     pub irr_member: Option<IrrMember>,
     /// The action for routes that break the neighbor's rules in the IRR data.
@@ -164,6 +174,10 @@ impl Default for ImportSettings {
             graceful_shutdown: true,
             rpki_invalid: CheckAction::Off,
             mark_origin_state: false,
+            obey_origin_state: false,
+            relation: None,
+            aspa_invalid: CheckAction::Off,
+            mark_path_state: false,
             irr_member: None,
             irr_invalid: CheckAction::Off,
             mark_irr_state: false,
@@ -172,15 +186,21 @@ impl Default for ImportSettings {
     }
 }
 
+/// The checks of outside data.
 impl ImportSettings {
     /// Returns whether routes are compared with VRPs.
     pub fn validates_origin(&self) -> bool {
         self.rule == ImportRule::Checks
             && (self.rpki_invalid != CheckAction::Off || self.mark_origin_state)
     }
-}
 
-impl ImportSettings {
+    /// The procedure by which paths are compared with ASPAs, if they are.
+    pub fn path_relation(&self) -> Option<Relation> {
+        let wanted = self.aspa_invalid != CheckAction::Off || self.mark_path_state;
+        self.relation
+            .filter(|_| wanted && self.rule == ImportRule::Checks)
+    }
+
     /// The number under which the neighbor's routes are compared with IRR data, if they are.
     pub fn irr_member(&self) -> Option<IrrMember> {
         let wanted = self.irr_invalid != CheckAction::Off || self.mark_irr_state;

@@ -89,6 +89,8 @@ reasons! {
     OriginatorLoop = 27, "originator-loop", "ORIGINATOR_ID is this router's own BGP Identifier (RFC 4456).";
     /// CLUSTER_LIST contains our own CLUSTER_ID (RFC 4456 §8).
     ClusterLoop = 28, "cluster-loop", "CLUSTER_LIST contains this router's own CLUSTER_ID (RFC 4456).";
+    /// ASPAs contradict the path (draft-ietf-sidrops-aspa-verification).
+    AspaInvalid = 29, "aspa-invalid", "The AS_PATH contradicts the ASPAs of its networks: a route leak, or a forged path.";
     /// The reason is not known.
     Unknown = 65535, "unknown", "The reason is not known.";
 }
@@ -102,7 +104,11 @@ impl RejectReason {
     /// Returns whether the reason is a matter of the exchange's policy: an operator may accept such routes and mark them.
     /// Faults of the protocol, limits and missing policies are no such reasons.
     pub fn is_policy(self) -> bool {
-        self.code() < 20 && !matches!(self, RejectReason::WrongFamily | RejectReason::NextHop)
+        match self {
+            RejectReason::WrongFamily | RejectReason::NextHop => false,
+            RejectReason::AspaInvalid => true,
+            _ => self.code() < 20,
+        }
     }
 
     /// Returns the reason with this [`Self::name`].
@@ -140,5 +146,7 @@ mod tests {
         assert_eq!(code("prefix-length"), Some(13));
         assert_eq!(code("never-via-route-servers"), Some(15));
         assert_eq!(code("unknown"), Some(65535));
+        // ARouteServer has no number for ASPA.
+        assert_eq!(code("aspa-invalid"), Some(29));
     }
 }

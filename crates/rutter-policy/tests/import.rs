@@ -33,7 +33,12 @@ fn verdict(settings: ImportSettings, route: &Route, next_hop: &str) -> AttrVerdi
     let policy = ImportPolicy::new(settings);
     let next_hop = NextHop::from(addr(next_hop));
     with(route, |attributes| {
-        let verdict = policy.check_attributes(attributes, next_hop, Family::Ipv4Unicast);
+        let verdict = policy.check_attributes(
+            &FilterData::default(),
+            attributes,
+            next_hop,
+            Family::Ipv4Unicast,
+        );
         let prefix = "193.0.0.0/21".parse().unwrap();
         let all = policy.all_reasons(
             &FilterData::default(),
@@ -205,7 +210,12 @@ fn a_link_local_next_hop_beside_a_global_one_is_tolerated() {
         link_local: Some("fe80::1".parse().unwrap()),
     };
     with(&Route::path("3333"), |attributes| {
-        let verdict = policy.check_attributes(attributes, next_hop, Family::Ipv6Unicast);
+        let verdict = policy.check_attributes(
+            &FilterData::default(),
+            attributes,
+            next_hop,
+            Family::Ipv6Unicast,
+        );
         assert_eq!(verdict.reject, None);
     });
 }

@@ -140,7 +140,7 @@ proptest! {
         });
         let next_hop = NextHop::from(addr(next_hop));
         let (fast, slow) = with(&Route::path(&text), |a| (
-            policy.check_attributes(a, next_hop, Family::Ipv4Unicast).reject,
+            policy.check_attributes(&FilterData::default(), a, next_hop, Family::Ipv4Unicast).reject,
             policy.all_reasons(&FilterData::default(), "193.0.0.0/21".parse().unwrap(), a, next_hop, Family::Ipv4Unicast),
         ));
         prop_assert_eq!(fast.is_none(), slow.is_empty(), "{:?} {:?}", fast, slow);

@@ -25,7 +25,7 @@ fn data(vrps: &[(u32, &str, u8)]) -> Arc<FilterData> {
     let json = format!(r#"{{"roas":[{}]}}"#, all.join(","));
     Arc::new(FilterData {
         vrps: Some(Arc::new(Vrps::parse(json.as_bytes()).unwrap())),
-        irr: None,
+        ..FilterData::default()
     })
 }
 
@@ -364,6 +364,7 @@ fn irr(rules: IrrRules) -> Arc<FilterData> {
     Arc::new(FilterData {
         vrps: usual_data().vrps.clone(),
         irr: Some(Arc::new(builder.build().unwrap())),
+        ..FilterData::default()
     })
 }
 

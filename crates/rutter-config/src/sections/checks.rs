@@ -57,10 +57,10 @@ section! {
         /// Routes whose origin the RPKI contradicts (RFC 6811): accept them, accept and tag them, or reject them (reason 14). It needs `[rpki]`.
         "rpki-invalid": "`\"off\"`, `\"tag\"`, `\"reject\"`", default "`\"reject\"` with `[exchange]` and `[rpki]`, else `\"off\"`", reload Reevaluates
             => rpki_invalid: InvalidRoutes = InvalidRoutes::Accept, read InvalidRoutes::read;
-        /// Routes whose path the ASPAs contradict. It needs `rpki.aspa`.
+        /// Routes whose path the ASPAs contradict (draft-ietf-sidrops-aspa-verification): accept them, accept and tag them, or reject them (reason 29). Paths of members and of neighbors with a `role` are verified, but not on iBGP. It needs `rpki.aspa`.
         "aspa-invalid": "`\"off\"`, `\"tag\"`, `\"reject\"`", default "`\"reject\"` with `[exchange]` and `rpki.aspa`, else `\"off\"`", reload Reevaluates
             => aspa_invalid: InvalidRoutes = InvalidRoutes::Accept, read InvalidRoutes::read;
-        /// Communities of origin validation states (RFC 8097) in received routes: `ignore` passes them on unread. `send` replaces them by our own state. `obey` takes the state from the neighbor, if it is an iBGP neighbor.
+        /// Communities of origin validation states (RFC 8097) in received routes: `ignore` passes them on unread. `send` replaces them by our own state. `obey` takes the state from an iBGP neighbor as if it were our own; where the neighbor sends none, our own counts.
         "rpki-communities": "`\"ignore\"`, `\"send\"`, `\"obey\"`", default "`\"ignore\"`", reload Reevaluates
             => rpki_communities: RpkiCommunities = RpkiCommunities::Ignore, read rpki_communities;
         /// Compare routes with the registry: the origin must be in the member's AS-SETs (reason 9); the prefix must be registered by one of their networks (reason 12); both; or the prefix must be registered with exactly this origin (`bound`). It needs `[irr]`.
@@ -171,7 +171,7 @@ impl Checks {
             (
                 "rpki-invalid",
                 self.rpki_invalid != InvalidRoutes::Accept,
-                data.rpki,
+                data.rpki || self.rpki_communities == RpkiCommunities::Obey,
                 RPKI_MISSING,
             ),
             (

@@ -13,6 +13,8 @@ pub struct Route {
     pub path: String,
     /// Standard (`64500:1`), large (`64500:1:2`) and extended (`rt:1:2`) communities.
     pub communities: Vec<String>,
+    /// The values of Origin Validation State communities (RFC 8097).
+    pub origin_states: Vec<u8>,
     pub otc: Option<u32>,
     pub originator: Option<[u8; 4]>,
     pub clusters: Vec<[u8; 4]>,
@@ -54,6 +56,9 @@ impl Route {
                     );
                 }
             }
+        }
+        for value in &self.origin_states {
+            extended.extend([0x43, 0, 0, 0, 0, 0, 0, *value]);
         }
         let optional = OPTIONAL | TRANSITIVE;
         for (code, value) in [

@@ -332,7 +332,7 @@ impl Batch {
         family: Family,
     ) -> Common {
         let policy = &sender.neighbor.import;
-        let verdict = policy.check_attributes(attributes, next_hop, family);
+        let verdict = policy.check_attributes(&sender.data, attributes, next_hop, family);
         let set = self.intern(rib, attributes, next_hop, in_mp);
         if set.audience() == AUDIENCE_UNKNOWN && sender.neighbor.kind != PeerKind::Collector {
             rib.assign_audience(&set, attributes);

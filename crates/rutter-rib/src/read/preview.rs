@@ -62,7 +62,7 @@ impl Snapshot {
                             return;
                         };
                         let policy = &peer.neighbor.import;
-                        if !changes.concern(prefix, policy, || route.attrs.origin_as()) {
+                        if !is_concerned(&changes, policy, prefix, &route) {
                             return;
                         }
                         Some(judge(policy, data, prefix, &route))
@@ -86,6 +86,20 @@ impl Snapshot {
     }
 }
 
+fn is_concerned(
+    changes: &FilterChanges,
+    policy: &ImportPolicy,
+    prefix: Prefix,
+    route: &RouteView<'_>,
+) -> bool {
+    let by_path = || {
+        let path = route.attrs.attributes().as_path();
+        path.is_some_and(|path| changes.concern_path(path))
+    };
+    changes.concern(prefix, policy, || route.attrs.origin_as())
+        || changes.concern_paths_of(policy) && by_path()
+}
+
 fn judge(
     policy: &ImportPolicy,
     data: &FilterData,
@@ -93,7 +107,8 @@ fn judge(
     route: &RouteView<'_>,
 ) -> Result<Class, RejectReason> {
     let next_hop = route.attrs.policy_next_hop();
-    let of_set = policy.check_attributes(&route.attrs.attributes(), next_hop, prefix.family());
+    let attributes = route.attrs.attributes();
+    let of_set = policy.check_attributes(data, &attributes, next_hop, prefix.family());
     match policy.judge(data, prefix, &of_set) {
         RouteVerdict::Rejected(reason) => Err(reason),
         RouteVerdict::Accepted { class, .. } => Ok(class),

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
-use rutter_policy::{AttrVerdict, FilterChanges, FilterData, ImportPolicy, RouteVerdict};
+use rutter_policy::{AttrVerdict, FilterData, ImportPolicy, RouteVerdict};
 
 use crate::adj_rib_in::class_table::ClassTable;
 use crate::adj_rib_in::edit::Edited;
@@ -71,34 +71,6 @@ impl Rib {
             ranked: false,
         };
         self.reevaluate(&[(peer, due)], &mut WalkProgress::new(self, &mut || {}));
-    }
-
-    /// Replaces the outside data. Only routes that the change concerns are evaluated again, and clients are sent only
-    /// differences. No route refresh is requested (RFC 9324). O(destinations), in slices; updates of peers pass in
-    /// between. `notify` is as in [`Rib::replace_neighbors`].
-    pub fn replace_filter_data(&self, data: Arc<FilterData>, mut notify: impl FnMut()) {
-        let mut topology = self.topology.write();
-        let former = std::mem::replace(&mut topology.filter_data, Arc::clone(&data));
-        drop(topology);
-        self.changed();
-        let changes = FilterChanges::between(&former, &data);
-        if changes.is_empty() {
-            return;
-        }
-        let peers: Vec<PeerId> = self.topology.read().iter().map(|(id, _)| id).collect();
-        let mut progress = WalkProgress::new(self, &mut notify);
-        for family in Family::ALL {
-            let mut editor = FilterDataEditor {
-                changes: &changes,
-                verdicts: Verdicts::default(),
-            };
-            self.edit_routes(family, &peers, &mut progress, &mut editor);
-        }
-    }
-
-    /// The present outside data.
-    pub fn filter_data(&self) -> Arc<FilterData> {
-        Arc::clone(&self.topology.read().filter_data)
     }
 
     fn reevaluate(&self, work: &[(PeerId, Reevaluation)], progress: &mut WalkProgress<'_>) {
@@ -220,29 +192,6 @@ impl Editor for ImportEditor<'_> {
     }
 }
 
-/// Evaluates the routes again that a change of outside data concerns.
-struct FilterDataEditor<'a> {
-    changes: &'a FilterChanges,
-    verdicts: Verdicts,
-}
-
-impl Editor for FilterDataEditor<'_> {
-    fn begin_slice(&mut self) {
-        self.verdicts = Verdicts::default();
-    }
-
-    fn edit(&mut self, topology: &Topology, prefix: Prefix, route: &Route) -> Edited {
-        let Some(peer) = topology.peer(route.peer) else {
-            return Edited::Keep;
-        };
-        let origin = || route.attrs.origin_as();
-        match self.changes.concern(prefix, &peer.neighbor.import, origin) {
-            true => self.verdicts.edit(topology, prefix, route),
-            false => Edited::Keep,
-        }
-    }
-}
-
 /// Evaluates routes of one neighbor under the present outside data.
 pub(crate) struct Judge<'a> {
     import: &'a ImportPolicy,
@@ -263,7 +212,8 @@ impl<'a> Judge<'a> {
     pub fn check_attributes(&self, family: Family, attrs: &AttrSet) -> AttrVerdict {
         let next_hop = attrs.policy_next_hop();
         let attributes = attrs.attributes();
-        self.import.check_attributes(&attributes, next_hop, family)
+        self.import
+            .check_attributes(self.data, &attributes, next_hop, family)
     }
 
     /// Returns the verdict on a route, and its state under it.
@@ -299,7 +249,7 @@ pub(crate) fn state_under(state: State, verdict: RouteVerdict) -> State {
 
 /// The verdicts of a slice of the table: prefixes that were announced together are mostly close together. No
 /// attribute set is freed during a slice, so an address means one set.
-struct Verdicts([Option<((usize, PeerId), AttrVerdict)>; 64]);
+pub(crate) struct Verdicts([Option<((usize, PeerId), AttrVerdict)>; 64]);
 
 impl Default for Verdicts {
     fn default() -> Self {
@@ -309,7 +259,7 @@ impl Default for Verdicts {
 
 impl Verdicts {
     /// Evaluates a route again.
-    fn edit(&mut self, topology: &Topology, prefix: Prefix, route: &Route) -> Edited {
+    pub fn edit(&mut self, topology: &Topology, prefix: Prefix, route: &Route) -> Edited {
         let Some(peer) = topology.peer(route.peer) else {
             return Edited::Keep;
         };
@@ -328,8 +278,7 @@ impl Verdicts {
 
     fn of(&mut self, judge: &Judge<'_>, family: Family, route: &Route) -> AttrVerdict {
         let key = (route.attrs.address(), route.peer);
-        let hash = (key.0 as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let place = &mut self.0[(hash >> 58) as usize];
+        let place = &mut self.0[place_of(key.0)];
         match place {
             Some((known, verdict)) if *known == key => *verdict,
             _ => {
@@ -339,4 +288,10 @@ impl Verdicts {
             }
         }
     }
+}
+
+/// One of 64 places for an address.
+pub(crate) fn place_of(address: usize) -> usize {
+    let hash = (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (hash >> 58) as usize
 }

@@ -36,6 +36,8 @@ enum Event {
     SetVrps(Vec<(u8, u32)>),
     /// Round-trip times of these peers, in milliseconds.
     SetRtts(Vec<(u16, u32)>),
+    /// The ASPAs: pairs of customer and provider.
+    SetAspas(Vec<(u32, u32)>),
     Settle,
 }
 
@@ -104,6 +106,7 @@ fn event() -> impl Strategy<Value = Event> {
         2 => (several, 1u16..5).prop_map(|(peers, longest)| Event::LimitPaths(peers, longest)),
         2 => proptest::collection::vec((0..PREFIXES, origin()), 0..6).prop_map(Event::SetVrps),
         2 => proptest::collection::vec(rtt(), 1..4).prop_map(Event::SetRtts),
+        2 => proptest::collection::vec((1u32..4, origin()), 0..6).prop_map(Event::SetAspas),
         1 => Just(Event::Settle),
     ]
 }
@@ -192,6 +195,10 @@ fn step(world: &mut World, model: &mut Model, event: &Event) {
             let rtts: Vec<(u16, u32)> = rtts.into_iter().collect();
             world.set_rtts(&rtts);
             model.rtts.extend(rtts);
+        }
+        Event::SetAspas(aspas) => {
+            world.set_aspas(aspas);
+            model.aspas = Some(aspas.clone());
         }
         Event::Settle => check(world, model),
         _ => {}

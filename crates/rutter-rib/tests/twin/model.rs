@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use rutter_net::{Family, Prefix};
 use rutter_policy::CheckAction;
-use rutter_rpki::Rov;
+use rutter_rpki::{PathState, Rov};
 
 use crate::world::{
     Actions, Attrs, LOCAL, RTT_THRESHOLDS, add_path_limit, address, asn, bgp_id, block,
-    ipv6_next_hop, mark, on_invalid,
+    ipv6_next_hop, mark, on_invalid, on_invalid_path, path_mark,
 };
 
 #[derive(Default)]
@@ -24,6 +24,8 @@ pub struct Model {
     pub vrps: Option<Vec<(Prefix, u32)>>,
     /// Round-trip times of peers, in milliseconds.
     pub rtts: BTreeMap<u16, u32>,
+    /// Pairs of customer and provider, once there are ASPAs.
+    pub aspas: Option<Vec<(u32, u32)>>,
 }
 
 impl Model {
@@ -112,6 +114,10 @@ impl Model {
         if on_invalid(peer) == CheckAction::Tag {
             attrs.communities.extend(state.map(mark));
         }
+        if on_invalid_path(peer) == CheckAction::Tag {
+            let state = self.path_state(&attrs);
+            attrs.communities.extend(state.map(path_mark));
+        }
         let mut out = block(peer, &attrs, family);
         if family == Family::Ipv6Unicast {
             out.extend(ipv6_next_hop(peer));
@@ -124,6 +130,21 @@ impl Model {
         let is_invalid = self.origin_state(prefix, attrs) == Some(Rov::Invalid);
         longest.is_none_or(|longest| attrs.path.len() <= usize::from(*longest))
             && !(is_invalid && on_invalid(peer) == CheckAction::Reject)
+            && !(self.path_state(attrs) == Some(PathState::Invalid)
+                && on_invalid_path(peer) == CheckAction::Reject)
+    }
+
+    /// Each AS must be a provider of the next.
+    fn path_state(&self, attrs: &Attrs) -> Option<PathState> {
+        let aspas = self.aspas.as_ref()?;
+        let has_aspa = |customer| aspas.iter().any(|(of, _)| *of == customer);
+        let steps = attrs.path.windows(2).map(|pair| (pair[1], pair[0]));
+        let mut open = steps.filter(|pair| pair.0 != pair.1 && !aspas.contains(pair));
+        Some(match open.clone().count() {
+            0 => PathState::Valid,
+            _ if open.any(|(customer, _)| has_aspa(customer)) => PathState::Invalid,
+            _ => PathState::Unknown,
+        })
     }
 
     fn origin_state(&self, prefix: Prefix, attrs: &Attrs) -> Option<Rov> {

@@ -14,7 +14,7 @@ use rutter_policy::{
     TagState,
 };
 use rutter_rib::*;
-use rutter_rpki::{Rov, Vrps};
+use rutter_rpki::{AspasBuilder, PathState, Relation, Rov, Vrps};
 use rutter_wire::attr::{self, AttrContext, code};
 use rutter_wire::{nlri, update};
 
@@ -112,12 +112,21 @@ pub fn export(actions: Actions) -> Arc<ExportPolicy> {
             (TagState::OriginInvalid, Rov::Invalid),
             (TagState::OriginNotFound, Rov::NotFound),
         ]
-        .map(|(tag, state)| {
-            let mark = mark(state);
+        .map(|(tag, state)| (tag, mark(state)))
+        .into_iter()
+        .chain(
+            [
+                (TagState::PathValid, PathState::Valid),
+                (TagState::PathInvalid, PathState::Invalid),
+                (TagState::PathUnknown, PathState::Unknown),
+            ]
+            .map(|(tag, state)| (tag, path_mark(state))),
+        )
+        .map(|(tag, mark)| {
             let notation = format!("{}:{}", mark >> 16, mark & 0xffff);
             ClassTag::new(tag, notation.parse().unwrap()).unwrap()
         })
-        .to_vec(),
+        .collect(),
         ..ExportSettings::default()
     }))
 }
@@ -125,6 +134,20 @@ pub fn export(actions: Actions) -> Arc<ExportPolicy> {
 /// The community that marks a route with the state of its origin.
 pub fn mark(state: Rov) -> u32 {
     65_001 << 16 | state as u32
+}
+
+/// The community that marks a route with the state of its path.
+pub fn path_mark(state: PathState) -> u32 {
+    65_002 << 16 | state as u32
+}
+
+/// The action for invalid paths, by peer.
+pub fn on_invalid_path(peer: u16) -> CheckAction {
+    match peer % 4 {
+        0 | 1 => CheckAction::Reject,
+        2 => CheckAction::Tag,
+        _ => CheckAction::Off,
+    }
 }
 
 /// The action for invalid origins, by peer.
@@ -161,6 +184,8 @@ pub fn neighbor(peer: u16) -> Neighbor {
             reject_invalid_asns: false,
             prefix_length: PerFamily::both(LengthRange { min: 0, max: 128 }),
             rpki_invalid: on_invalid(peer),
+            relation: Some(Relation::RouteServerClient),
+            aspa_invalid: on_invalid_path(peer),
             ..ImportSettings::default()
         })),
         monitored: None,
@@ -320,10 +345,25 @@ impl World {
         };
         let all: Vec<String> = vrps.iter().map(vrp).collect();
         let json = format!(r#"{{"roas":[{}]}}"#, all.join(","));
-        let data = FilterData {
+        self.set_data(FilterData {
             vrps: Some(Arc::new(Vrps::parse(json.as_bytes()).unwrap())),
-            ..FilterData::default()
-        };
+            ..FilterData::clone(&self.rib.filter_data())
+        });
+    }
+
+    /// Replaces the ASPAs: pairs of customer and provider.
+    pub fn set_aspas(&self, pairs: &[(u32, u32)]) {
+        let mut builder = AspasBuilder::new();
+        for (customer, provider) in pairs {
+            builder.add(Asn(*customer), [Asn(*provider)]).unwrap();
+        }
+        self.set_data(FilterData {
+            aspas: Some(Arc::new(builder.build())),
+            ..FilterData::clone(&self.rib.filter_data())
+        });
+    }
+
+    fn set_data(&self, data: FilterData) {
         self.rib.replace_filter_data(Arc::new(data), || {
             self.rib.flush();
         });

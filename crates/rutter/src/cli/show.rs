@@ -103,7 +103,7 @@ Reasons: as-path-too-long (1), bogon (2), global-black-list, own-lan (3), wrong-
 first-as (6), invalid-asn (7), transit-free-asn (8), origin-not-in-as-set (9), not-global-unicast (10),
 client-black-list (11), prefix-not-in-as-set (12), prefix-length (13), rpki-invalid (14),
 never-via-route-servers (15), as-loop (20), role-leak (21), max-prefix (22), no-import-policy (23),
-as-set (24), martian (25), paths (26), originator-loop (27), cluster-loop (28).
+as-set (24), martian (25), paths (26), originator-loop (27), cluster-loop (28), aspa-invalid (29).
 
 Examples:
   rutter show rejected --peer AS64511

@@ -1,0 +1,100 @@
+//! Checks by RPKI data: the keys of a file, and the settings of the import and export policy that they make.
+
+use std::path::Path;
+
+use rutter_config::Config;
+use rutter_policy::{CheckAction, ImportSettings, TagState};
+use rutter_rpki::Relation;
+
+fn parse(text: &str) -> Config {
+    let loaded = Config::parse(text, Path::new("test.toml"));
+    loaded.unwrap_or_else(|errors| panic!("{errors:#?}")).config
+}
+
+/// An exchange with one member.
+fn member(text: &str) -> (Config, ImportSettings) {
+    let config = parse(&format!(
+        "[exchange]\nasn = 64500\nrouter-id = \"192.0.2.1\"\nlan = [\"192.0.2.0/24\"]\n{text}\n\
+         [[member]]\nasn = 3333\naddress = \"192.0.2.11\"\n"
+    ));
+    let settings = config.import_settings(&config.neighbors[0]);
+    (config, settings)
+}
+
+/// A router with one neighbor of this AS.
+fn neighbor(asn: u32, keys: &str) -> ImportSettings {
+    let config = parse(&format!(
+        "[router]\nasn = 64500\nrouter-id = \"192.0.2.1\"\n\
+         [rpki]\nrtr = \"127.0.0.1\"\naspa = true\n[checks]\naspa-invalid = \"reject\"\n\
+         [[neighbor]]\nasn = {asn}\naddress = \"192.0.2.12\"\nimport = \"checks\"\n{keys}\n"
+    ));
+    config.import_settings(&config.neighbors[0])
+}
+
+const RPKI: &str = "[rpki]\nrtr = \"127.0.0.1\"\naspa = true";
+
+#[test]
+fn an_exchange_with_aspas_rejects_paths_that_they_contradict() {
+    let (_, settings) = member(RPKI);
+    assert_eq!(settings.aspa_invalid, CheckAction::Reject);
+    assert_eq!(settings.path_relation(), Some(Relation::RouteServerClient));
+    assert!(!settings.mark_path_state);
+    let (_, settings) = member("[rpki]\nrtr = \"127.0.0.1\"");
+    assert_eq!(settings.path_relation(), None, "without ASPAs");
+    for (word, action) in [("off", CheckAction::Off), ("tag", CheckAction::Tag)] {
+        let (_, settings) = member(&format!("{RPKI}\n[checks]\naspa-invalid = \"{word}\""));
+        assert_eq!(settings.aspa_invalid, action);
+    }
+}
+
+#[test]
+fn the_role_of_a_neighbor_selects_the_procedure() {
+    for (role, relation) in [
+        ("provider", Relation::Customer),
+        ("customer", Relation::Provider),
+        ("peer", Relation::Peer),
+        ("route-server", Relation::RouteServerClient),
+        ("route-server-client", Relation::RouteServer),
+    ] {
+        let settings = neighbor(64_501, &format!("role = \"{role}\""));
+        assert_eq!(settings.path_relation(), Some(relation), "{role}");
+    }
+    assert_eq!(neighbor(64_501, "").path_relation(), None, "no role");
+    assert_eq!(neighbor(64_500, "").path_relation(), None, "iBGP");
+}
+
+#[test]
+fn a_tag_marks_paths_with_their_state() {
+    let tags = "[communities.tags]\naspa-valid = \"self:1001:1\"\naspa-unknown = \"self:1001:2\"\n\
+        aspa-invalid = [\"self:1001:4\", \"64500:1004\"]";
+    let (config, settings) = member(&format!("{RPKI}\n{tags}"));
+    assert!(settings.mark_path_state);
+    let tags = config.export_settings().class_tags;
+    let tags: Vec<(TagState, String)> = tags
+        .iter()
+        .map(|tag| (tag.state, tag.notation.to_string()))
+        .collect();
+    let expected = [
+        (TagState::PathValid, "self:1001:1"),
+        (TagState::PathInvalid, "self:1001:4"),
+        (TagState::PathInvalid, "64500:1004"),
+        (TagState::PathUnknown, "self:1001:2"),
+    ];
+    assert_eq!(tags, expected.map(|(state, text)| (state, text.to_owned())));
+}
+
+#[test]
+fn states_of_other_routers_count_from_ibgp_neighbors_only() {
+    let obey = "[neighbor.checks]\nrpki-communities = \"obey\"\nrpki-invalid = \"reject\"";
+    assert!(neighbor(64_500, obey).obey_origin_state);
+    assert!(!neighbor(64_501, obey).obey_origin_state);
+    assert!(!neighbor(64_500, "").obey_origin_state);
+    // The states of the neighbor need no data of our own.
+    let config = parse(
+        "[router]\nasn = 64500\nrouter-id = \"192.0.2.1\"\n\
+         [checks]\nrpki-communities = \"obey\"\nrpki-invalid = \"reject\"\n\
+         [[neighbor]]\nasn = 64500\naddress = \"192.0.2.12\"\nimport = \"checks\"\n",
+    );
+    let settings = config.import_settings(&config.neighbors[0]);
+    assert!(settings.obey_origin_state && settings.validates_origin());
+}

@@ -1,0 +1,94 @@
+//! Re-evaluation after a change of outside data: of the routes that a changed entry concerns.
+
+use std::sync::Arc;
+
+use rutter_net::{Family, Prefix};
+use rutter_policy::{FilterChanges, FilterData};
+
+use crate::adj_rib_in::edit::Edited;
+use crate::adj_rib_in::route::Route;
+use crate::reevaluate::import::{Editor, Verdicts, place_of};
+use crate::reevaluate::walk_progress::WalkProgress;
+use crate::topology::Topology;
+use crate::{AttrSet, PeerId, Rib};
+
+impl Rib {
+    /// Replaces the outside data. Only routes that the change concerns are evaluated again, and clients are sent only
+    /// differences. No route refresh is requested (RFC 9324). O(destinations), in slices; updates of peers pass in
+    /// between. `notify` is as in [`Rib::replace_neighbors`].
+    pub fn replace_filter_data(&self, data: Arc<FilterData>, mut notify: impl FnMut()) {
+        let mut topology = self.topology.write();
+        let former = std::mem::replace(&mut topology.filter_data, Arc::clone(&data));
+        drop(topology);
+        self.changed();
+        let changes = FilterChanges::between(&former, &data);
+        if changes.is_empty() {
+            return;
+        }
+        let peers: Vec<PeerId> = self.topology.read().iter().map(|(id, _)| id).collect();
+        let mut progress = WalkProgress::new(self, &mut notify);
+        for family in Family::ALL {
+            let mut editor = FilterDataEditor {
+                changes: &changes,
+                paths: ConcernedPaths::default(),
+                verdicts: Verdicts::default(),
+            };
+            self.edit_routes(family, &peers, &mut progress, &mut editor);
+        }
+    }
+
+    /// The present outside data.
+    pub fn filter_data(&self) -> Arc<FilterData> {
+        Arc::clone(&self.topology.read().filter_data)
+    }
+}
+
+/// Evaluates the routes again that a change of outside data concerns.
+struct FilterDataEditor<'a> {
+    changes: &'a FilterChanges,
+    paths: ConcernedPaths,
+    verdicts: Verdicts,
+}
+
+impl Editor for FilterDataEditor<'_> {
+    fn begin_slice(&mut self) {
+        self.paths = ConcernedPaths::default();
+        self.verdicts = Verdicts::default();
+    }
+
+    fn edit(&mut self, topology: &Topology, prefix: Prefix, route: &Route) -> Edited {
+        let Some(peer) = topology.peer(route.peer) else {
+            return Edited::Keep;
+        };
+        let policy = &peer.neighbor.import;
+        let origin = || route.attrs.origin_as();
+        let is_concerned = self.changes.concern(prefix, policy, origin)
+            || self.changes.concern_paths_of(policy)
+                && self.paths.concern(self.changes, &route.attrs);
+        match is_concerned {
+            true => self.verdicts.edit(topology, prefix, route),
+            false => Edited::Keep,
+        }
+    }
+}
+
+/// Whether changed ASPAs concern the paths of a slice, by the address of their attribute set, as in [`Verdicts`].
+struct ConcernedPaths([(usize, bool); 64]);
+
+impl Default for ConcernedPaths {
+    fn default() -> Self {
+        ConcernedPaths([(0, false); 64])
+    }
+}
+
+impl ConcernedPaths {
+    fn concern(&mut self, changes: &FilterChanges, attrs: &AttrSet) -> bool {
+        let address = attrs.address();
+        let place = &mut self.0[place_of(address)];
+        if place.0 != address {
+            let path = attrs.attributes().as_path();
+            *place = (address, path.is_some_and(|path| changes.concern_path(path)));
+        }
+        place.1
+    }
+}
