@@ -108,6 +108,8 @@ impl Loaded {
     /// Makes this the successor of a running configuration.
     pub(crate) fn to_replace(mut self, running: &Config) -> Result<Loaded, Vec<ConfigError>> {
         self.config.number_irr_members(&running.irr_members);
+        let custom = &running.communities.custom;
+        self.config.communities.custom.keep_numbers(custom);
         let lost = |unmatched: &&UnmatchedPattern| {
             let pattern = glob::Pattern::new(&unmatched.pattern.to_string_lossy());
             let matched = |file: &PathBuf| pattern.as_ref().is_ok_and(|p| p.matches_path(file));

@@ -56,6 +56,7 @@ pub use sections::checks::{
 };
 pub use sections::collector::Collector;
 pub use sections::communities::Communities;
+pub use sections::custom::{CustomCommunities, CustomCommunity};
 pub use sections::daemon::{Daemon, LogFormat};
 pub use sections::exchange::Exchange;
 pub use sections::graceful_restart::GracefulRestart;

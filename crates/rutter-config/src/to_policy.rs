@@ -1,6 +1,7 @@
 //! Converts the configuration to settings of `rutter-policy`.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
 
 use rutter_net::{Asn, Family, PerFamily};
 use rutter_policy::{
@@ -74,6 +75,11 @@ impl Config {
                 (_, IrrAction::Tag) => CheckAction::Tag,
             },
             mark_irr_state: self.marks_irr_state(),
+            custom_marks: self
+                .communities
+                .custom
+                .marks_of(&session.attach_communities),
+            marked_prefixes: Arc::clone(&self.communities.custom.prefixes),
             tag_rejected: checks.reject_policy == RejectPolicy::Tag,
         }
     }
@@ -206,8 +212,11 @@ impl Config {
             let notation = notation.to_string().parse().ok()?;
             ClassTag::new(state, notation).ok()
         };
-        rows.iter()
-            .flat_map(|(state, notations)| notations.iter().filter_map(|n| tag(*state, n)))
+        let custom = self.communities.custom.list.iter();
+        let custom = custom.map(|one| (TagState::Custom(one.number), &one.notations));
+        rows.into_iter()
+            .chain(custom)
+            .flat_map(|(state, notations)| notations.iter().filter_map(move |n| tag(state, n)))
             .collect()
     }
 

@@ -166,3 +166,27 @@ fn options_of_clients_change_without_a_reset_except_our_as_in_paths() {
         "~ [communities] perform-graceful-shutdown\n"
     );
 }
+
+#[test]
+fn a_custom_community_keeps_its_number_over_reloads() {
+    let file = |names: &str| {
+        format!(
+            "{BEFORE}attach-communities = \"m\"\n[communities.custom]\nm = \"self:2000:1\"\n{names}"
+        )
+    };
+    let folder = std::env::temp_dir().join(format!("rutter-custom-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("rutter.toml");
+    let running = parse(&file("z = \"self:2000:3\"\n"));
+    std::fs::write(&path, file("a = \"self:2000:2\"\n")).unwrap();
+    let new = Config::load_to_replace(&path, &running).unwrap().config;
+    std::fs::remove_dir_all(&folder).unwrap();
+    let numbers = |config: &Config| -> Vec<(String, u8)> {
+        let all = config.communities.custom.list.iter();
+        all.map(|one| (one.name.clone(), one.number)).collect()
+    };
+    assert_eq!(numbers(&running), [("m".into(), 0), ("z".into(), 1)]);
+    // `z` is gone, but its routes have its number until they are evaluated again.
+    assert_eq!(numbers(&new), [("a".into(), 2), ("m".into(), 0)]);
+    assert_eq!(diff(&running, &new).to_string(), "~ [communities] custom\n");
+}

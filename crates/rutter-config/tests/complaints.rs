@@ -43,6 +43,11 @@ fn actions_have_notations_of_their_own_and_times_are_numbers() {
 }
 
 #[test]
+fn custom_communities_have_one_meaning_and_names_that_exist() {
+    check("custom.toml");
+}
+
+#[test]
 fn two_identities_and_single_brackets() {
     check("router.toml");
 }

@@ -3,7 +3,7 @@
 use rutter_irr::{PrefixState, RegisteredBy};
 use rutter_rpki::{PathState, Rov};
 
-use crate::RejectReason;
+use crate::{CustomMarks, RejectReason};
 
 /// The class of an accepted route. Clients receive routes of different classes differently: with other communities,
 /// another next hop, or not at all. The received attributes themselves never change, so another evaluation can undo a
@@ -21,6 +21,8 @@ pub struct Class {
     pub irr_origin: Option<bool>,
     /// The registration of the prefix (IRR), where the policy marks routes with it.
     pub irr_prefix: Option<IrrPrefix>,
+    /// The custom informational communities of the route.
+    pub custom: CustomMarks,
     /// The check that the route failed, where the policy marks such routes instead of rejecting them.
     pub failed: Option<RejectReason>,
     /// The route carries BLACKHOLE, and the policy accepts it for that (RFC 7999).
@@ -81,6 +83,7 @@ const IRR_ORIGIN_SHIFT: u32 = 4;
 const IRR_PREFIX_SHIFT: u32 = 6;
 const PATH_SHIFT: u32 = 9;
 const FAILED_SHIFT: u32 = 16;
+const CUSTOM_SHIFT: u32 = 32;
 
 impl Class {
     /// The class of almost all routes: clients receive them as they were received.
@@ -89,6 +92,7 @@ impl Class {
         path: None,
         irr_origin: None,
         irr_prefix: None,
+        custom: CustomMarks::NONE,
         failed: None,
         blackhole: false,
         add_otc: false,
@@ -99,8 +103,8 @@ impl Class {
         self == Class::PLAIN
     }
 
-    /// The class as a number; 0 is [`Class::PLAIN`].
-    pub fn to_bits(self) -> u32 {
+    /// The class as a number below 2⁶³; 0 is [`Class::PLAIN`].
+    pub fn to_bits(self) -> u64 {
         let origin = match self.origin {
             None => 0,
             Some(Rov::NotFound) => 1,
@@ -117,17 +121,20 @@ impl Class {
         let irr_prefix = self.irr_prefix.map_or(0, |state| state as u32);
         let failed = self.failed.map_or(0, |reason| reason as u32 + 1);
         let flag = |on: bool, bit: u32| if on { bit } else { 0 };
-        flag(self.blackhole, BLACKHOLE)
+        let checked = flag(self.blackhole, BLACKHOLE)
             | flag(self.add_otc, ADD_OTC)
             | origin << ORIGIN_SHIFT
             | irr_origin << IRR_ORIGIN_SHIFT
             | irr_prefix << IRR_PREFIX_SHIFT
             | path << PATH_SHIFT
-            | failed << FAILED_SHIFT
+            | failed << FAILED_SHIFT;
+        u64::from(checked) | u64::from(self.custom.to_bits()) << CUSTOM_SHIFT
     }
 
     /// The class of a number from [`Class::to_bits`].
-    pub fn from_bits(bits: u32) -> Self {
+    pub fn from_bits(bits: u64) -> Self {
+        let custom = CustomMarks::from_bits((bits >> CUSTOM_SHIFT) as u32);
+        let bits = bits as u32;
         let failed = (bits >> FAILED_SHIFT) as u8;
         let irr_prefix = (bits >> IRR_PREFIX_SHIFT & 7) as usize;
         Class {
@@ -150,6 +157,7 @@ impl Class {
             irr_prefix: irr_prefix
                 .checked_sub(1)
                 .and_then(|index| IrrPrefix::ALL.get(index).copied()),
+            custom,
             failed: failed.checked_sub(1).and_then(RejectReason::from_u8),
             blackhole: bits & BLACKHOLE != 0,
             add_otc: bits & ADD_OTC != 0,
@@ -190,6 +198,7 @@ mod tests {
                             failed,
                             irr_origin: [None, Some(false), Some(true)][flags >> 2],
                             irr_prefix,
+                            custom: CustomMarks::of(flags as u8 * 3),
                             blackhole: flags & 1 != 0,
                             add_otc: flags & 2 != 0,
                         };

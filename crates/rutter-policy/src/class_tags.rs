@@ -42,10 +42,12 @@ pub enum TagState {
     RejectCause,
     /// The same; the notation has the field `peer`, the AS of the neighbor that announced the route.
     RejectedRouteOf,
+    /// The mark of a custom informational community, by number.
+    Custom(u8),
 }
 
 impl TagState {
-    /// All properties with their keys in the configuration file.
+    /// All properties but custom ones, with their keys in the configuration file.
     pub const ALL: [(TagState, &'static str); 16] = [
         (TagState::OriginValid, "rpki-valid"),
         (TagState::OriginInvalid, "rpki-invalid"),
@@ -71,7 +73,7 @@ impl TagState {
     /// The key in the configuration file.
     pub fn key(self) -> &'static str {
         let row = Self::ALL.iter().find(|(state, _)| *state == self);
-        row.map_or("", |(_, key)| key)
+        row.map_or("custom", |(_, key)| key)
     }
 
     /// Returns whether a class has the property.
@@ -92,6 +94,7 @@ impl TagState {
             TagState::IrrPrefixByRegistroBr => class.irr_prefix == Some(IrrPrefix::RegistroBr),
             TagState::WhiteListed => class.irr_prefix == Some(IrrPrefix::WhiteListed),
             TagState::RejectCause | TagState::RejectedRouteOf => class.failed.is_some(),
+            TagState::Custom(number) => class.custom.has(number),
         }
     }
 }

@@ -23,6 +23,9 @@ pub(crate) fn conclude(
         class: Class {
             blackhole: attributes.blackhole,
             add_otc: attributes.add_otc,
+            custom: settings
+                .custom_marks
+                .or(settings.marked_prefixes.marks_of(prefix)),
             ..Class::PLAIN
         },
         least_preferred: false,

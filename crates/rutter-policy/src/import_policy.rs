@@ -68,7 +68,7 @@ impl ImportPolicy {
             next_hops: allowed_next_hops(&settings),
             v4: ipv4_checks(&settings),
             v6: ipv6_checks(&settings),
-            is_plain: !needs_data(&settings) && !settings.tag_rejected,
+            is_plain: !needs_data(&settings) && !settings.tag_rejected && !settings.marks_routes(),
             settings,
         }
     }

@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
 
 use rutter_irr::IrrMember;
 use rutter_net::{Asn, PerFamily, Prefix};
 use rutter_rpki::Relation;
 
-use crate::{CheckAction, NextHopRule, PrefixMatch, Role};
+use crate::{CheckAction, CustomMarks, MarkedPrefixes, NextHopRule, PrefixMatch, Role};
 
 /// The extent to which the policy applies to a neighbor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -130,6 +131,10 @@ pub struct ImportSettings {
     pub irr_invalid: CheckAction,
     /// Mark all routes with the registration of their origin and prefix.
     pub mark_irr_state: bool,
+    /// The custom informational communities of all routes of this neighbor.
+    pub custom_marks: CustomMarks,
+    /// Those of some prefixes, whoever announces them.
+    pub marked_prefixes: Arc<MarkedPrefixes>,
     /// Accept and mark routes that fail a check of the exchange's policy, instead of rejecting them. Loops, leaks and
     /// other faults of the protocol are always rejected ([`crate::RejectReason::is_policy`]).
     pub tag_rejected: bool,
@@ -181,6 +186,8 @@ impl Default for ImportSettings {
             irr_member: None,
             irr_invalid: CheckAction::Off,
             mark_irr_state: false,
+            custom_marks: CustomMarks::NONE,
+            marked_prefixes: Arc::default(),
             tag_rejected: false,
         }
     }
@@ -199,6 +206,11 @@ impl ImportSettings {
         let wanted = self.aspa_invalid != CheckAction::Off || self.mark_path_state;
         self.relation
             .filter(|_| wanted && self.rule == ImportRule::Checks)
+    }
+
+    /// Returns whether routes may get custom informational communities.
+    pub fn marks_routes(&self) -> bool {
+        !self.custom_marks.is_empty() || !self.marked_prefixes.is_empty()
     }
 
     /// The number under which the neighbor's routes are compared with IRR data, if they are.

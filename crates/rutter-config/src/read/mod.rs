@@ -98,7 +98,9 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
     let graceful_restart: GracefulRestart = root.with_defaults("graceful-restart");
     let mut defaults = Session::new();
     defaults.graceful_restart = graceful_restart;
-    let mut neighbors = Neighbors::new(&local, data, &checks, defaults);
+    let communities = communities(&root, &local);
+    let custom = communities.custom.list.iter().map(|one| one.name.clone());
+    let mut neighbors = Neighbors::new(&local, data, &checks, defaults, custom.collect());
     neighbors.read(&root);
     for path in &local.member_files {
         files.push(path.clone());
@@ -111,7 +113,7 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
         }
     }
     let (mut neighbors, dynamic_neighbors) = neighbors.finish();
-    let communities = communities(&root, &local, &mut neighbors);
+    apply_rtts(&root, &communities, &mut neighbors);
     let bmp: Option<Bmp> = root.optional("bmp", |_, _| {});
     let mut config = Config {
         asn: local.asn,
@@ -171,8 +173,26 @@ fn outside_data(
     }
 }
 
-/// Reads `[communities]`, and gives the neighbors their round-trip times from its file.
-fn communities(root: &Root<'_>, local: &Local, neighbors: &mut [Neighbor]) -> Communities {
+/// Gives the neighbors their round-trip times from the file.
+fn apply_rtts(root: &Root<'_>, communities: &Communities, neighbors: &mut [Neighbor]) {
+    if let Some(value) = root.table.get_ref().get("communities") {
+        let item = Item {
+            source: root.source,
+            key: "communities".to_owned(),
+            value,
+        };
+        if let Some(table) = item.table() {
+            let section = Section::reopen(&item, table, &[Communities::KEYS]);
+            communities.check_rtts(&section, neighbors);
+        }
+    }
+    for neighbor in neighbors {
+        let known = communities.rtt_of(neighbor.address);
+        neighbor.session.rtt = neighbor.session.rtt.or(known);
+    }
+}
+
+fn communities(root: &Root<'_>, local: &Local) -> Communities {
     let mut communities = Communities::new();
     if local.exchange.is_some() {
         communities.rfc1997 = WellKnown::Pass;
@@ -180,12 +200,7 @@ fn communities(root: &Root<'_>, local: &Local, neighbors: &mut [Neighbor]) -> Co
     root.section("communities", &[Communities::KEYS], |section| {
         communities.update(&section);
         Communities::check(&section, local.asn);
-        communities.check_rtts(&section, neighbors);
     });
-    for neighbor in neighbors {
-        let known = communities.rtt_of(neighbor.address);
-        neighbor.session.rtt = neighbor.session.rtt.or(known);
-    }
     communities
 }
 

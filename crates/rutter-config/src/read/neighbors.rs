@@ -25,6 +25,8 @@ use crate::value_forms;
 pub(super) struct Neighbors<'a> {
     local: &'a Local,
     data: OutsideData,
+    /// The names in `communities.custom`.
+    custom: Vec<String>,
     defaults: Inherited,
     groups: Vec<(String, Inherited)>,
     found: Vec<Neighbor>,
@@ -47,11 +49,13 @@ impl<'a> Neighbors<'a> {
         data: OutsideData,
         checks: &Checks,
         session: Session,
+        custom: Vec<String>,
     ) -> Self {
         let checks = Arc::new(checks.clone());
         Neighbors {
             local,
             data,
+            custom,
             defaults: Inherited {
                 group: None,
                 session,
@@ -67,7 +71,8 @@ impl<'a> Neighbors<'a> {
     /// Reads the sections of the main file.
     pub(super) fn read(&mut self, root: &Root<'_>) {
         root.section("defaults", &[Session::KEYS], |section| {
-            self.defaults.session.read_from(&section)
+            self.defaults.session.read_from(&section);
+            self.check_attached(&section);
         });
         root.each("group", GROUP, |section| self.group(&section));
         self.read_members(root);
@@ -283,6 +288,7 @@ impl<'a> Neighbors<'a> {
             });
         });
         session.read_from(section);
+        self.check_attached(section);
         let next_hop = session.next_hop.unwrap_or(checks.next_hop);
         if next_hop == NextHopRule::Authorized && session.authorized_addresses.is_empty() {
             section.warn(
@@ -290,6 +296,23 @@ impl<'a> Neighbors<'a> {
                 "`next-hop = \"authorized\"` without addresses is the same as \"strict\"",
                 "write authorized-addresses = [\"192.0.2.11\"]",
             );
+        }
+    }
+
+    /// Reports names that `communities.custom` does not have.
+    fn check_attached(&self, section: &Section<'_>) {
+        let names = section.get("attach-communities");
+        for item in names.map_or_else(Vec::new, |item| item.list()) {
+            let Some(name) = item.as_str().filter(|name| !name.trim().is_empty()) else {
+                continue;
+            };
+            if !self.custom.iter().any(|known| known == name) {
+                let hint = match nearest(name, self.custom.iter().map(String::as_str)) {
+                    Some(near) => format!("did you mean \"{near}\"?"),
+                    None => format!("write {name} = \"self:2000:1\" in [communities.custom]"),
+                };
+                item.error(format!("`{name}` is not in communities.custom"), hint);
+            }
         }
     }
 

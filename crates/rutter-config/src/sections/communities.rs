@@ -5,10 +5,11 @@ use std::net::IpAddr;
 use rutter_net::Asn;
 use rutter_policy::{Action, ActionCommunity, Notation, Rtt, RttThresholds, WellKnown};
 
+use super::custom::{self, CustomCommunities};
 use super::tags::Tags;
 use crate::key_rows::{KeyRows, section};
 use crate::toml_values::{Item, Section};
-use crate::{Neighbor, rtt_file, value_forms};
+use crate::{Neighbor, TagNotation, rtt_file, value_forms};
 
 section! {
     /// Action communities, with which members control the advertisement of their routes.
@@ -86,6 +87,9 @@ section! {
         /// Informational communities that Rutter adds, see below.
         "tags": "`{ rpki-valid = \"self:1000:1\" }`", default "none", reload Reevaluates
             => tags: Tags = Tags::new(), table "{ rpki-valid = \"self:1000:1\" }";
+        /// Informational communities with names of your own, which Rutter adds to the routes of some members (`attach-communities`) or prefixes, see below.
+        "custom": "`{ transit = \"self:2000:1\" }`", default "none", reload Reevaluates
+            => custom: CustomCommunities = CustomCommunities::default(), read custom::custom;
     }
 }
 
@@ -156,12 +160,14 @@ impl Communities {
                 }
             }
         }
+        let mut tags: Vec<(TagNotation, String)> = Vec::new();
         section.edit("tags", |item| {
             if let Some(table) = item.table() {
-                let tags = Section::reopen(item, table, &[Tags::KEYS]);
-                Tags::check(&tags, local, &known);
+                let section = Section::reopen(item, table, &[Tags::KEYS]);
+                Tags::check(&section, local, &known, &mut tags);
             }
         });
+        custom::check(section, local, &known, &mut tags);
     }
 }
 

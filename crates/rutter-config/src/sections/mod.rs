@@ -6,6 +6,7 @@ pub(crate) mod bmp;
 pub(crate) mod checks;
 pub(crate) mod collector;
 pub(crate) mod communities;
+pub(crate) mod custom;
 pub(crate) mod daemon;
 pub(crate) mod exchange;
 pub(crate) mod graceful_restart;
@@ -34,6 +35,7 @@ use bmp::{Bmp, BmpTarget};
 use checks::{Checks, PER_FAMILY};
 use collector::Collector;
 use communities::Communities;
+use custom::CUSTOM;
 use daemon::Daemon;
 use graceful_restart::GracefulRestart;
 use history::History;
@@ -142,6 +144,7 @@ pub const TABLES: &[(&str, &[Key])] = &[
     ("blackhole", Blackhole::KEYS),
     ("next-hop of blackhole", BlackholeNextHop::KEYS),
     ("communities.tags", Tags::KEYS),
+    ("communities.custom", CUSTOM),
     ("white-list", WhiteList::KEYS),
 ];
 

@@ -86,6 +86,9 @@ section! {
         /// Advertise with the AS of the route server as the left-most one, for a member whose router requires that. Paths are then one AS longer. Only for members: eBGP neighbors of a router always receive our AS.
         "prepend-rs-as": "true, false", default "false", reload ResetsSession
             => prepend_rs_as: bool = false, read Item::bool;
+        /// The names in `communities.custom` whose communities the neighbor's routes get.
+        "attach-communities": "names", default "none", reload Reevaluates
+            => attach_communities: Vec<String> = Vec::new(), read |i| Some(i.each(Item::name));
         /// The accepted next hops.
         "next-hop": "as in `[checks]`", default "`checks.next-hop`", reload Reevaluates
             => next_hop: Option<NextHopRule> = None, read |i| next_hop(i).map(Some);

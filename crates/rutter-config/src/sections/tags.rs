@@ -63,8 +63,12 @@ section! {
 
 impl Tags {
     /// Reports tags that are equal to another tag, or that an action community means.
-    pub(crate) fn check(section: &Section<'_>, local: Asn, actions: &[ActionCommunity]) {
-        let mut known: Vec<(TagNotation, &str)> = Vec::new();
+    pub(crate) fn check(
+        section: &Section<'_>,
+        local: Asn,
+        actions: &[ActionCommunity],
+        known: &mut Vec<(TagNotation, String)>,
+    ) {
         for key in Tags::KEYS {
             let items = section
                 .get(key.name)
@@ -73,19 +77,19 @@ impl Tags {
                 let Some(tag) = item.as_str().and_then(|text| text.parse().ok()) else {
                     continue;
                 };
-                check_tag(&item, &tag, local, actions, &known);
-                known.push((tag, key.name));
+                check_tag(&item, &tag, local, actions, known);
+                known.push((tag, key.name.to_owned()));
             }
         }
     }
 }
 
-fn check_tag(
+pub(crate) fn check_tag(
     item: &Item<'_>,
     tag: &TagNotation,
     local: Asn,
     actions: &[ActionCommunity],
-    known: &[(TagNotation, &str)],
+    known: &[(TagNotation, String)],
 ) {
     if tag.is_standard() && tag.names_self() && !local.is_two_octet() {
         item.error(

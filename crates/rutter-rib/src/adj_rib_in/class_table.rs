@@ -16,7 +16,7 @@ pub(crate) struct ClassTable {
     overflows: AtomicU64,
 }
 
-const USED: u64 = 1 << 32;
+const USED: u64 = 1 << 63;
 
 impl ClassTable {
     /// A table with the classes that need no marks.
@@ -42,7 +42,7 @@ impl ClassTable {
             return Class::PLAIN;
         }
         let bits = self.places[usize::from(id.0)].load(Ordering::Relaxed);
-        Class::from_bits(bits as u32)
+        Class::from_bits(bits & !USED)
     }
 
     /// The octet of a verdict.
@@ -69,7 +69,7 @@ impl ClassTable {
 
     /// The place of a class, a new one if necessary. `None` if all places are taken.
     fn add(&self, class: Class) -> Option<ClassId> {
-        let wanted = u64::from(class.to_bits()) | USED;
+        let wanted = class.to_bits() | USED;
         for (index, place) in self.places.iter().enumerate() {
             let held = match place.load(Ordering::Relaxed) {
                 0 => place

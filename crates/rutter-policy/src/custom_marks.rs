@@ -1,0 +1,47 @@
+//! Marks for custom informational communities.
+
+/// A set of marks, by number: each stands for the communities of one name in the configuration.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct CustomMarks(u32);
+
+impl CustomMarks {
+    /// The largest number of marks.
+    pub const MAX: usize = 24;
+
+    /// No mark.
+    pub const NONE: CustomMarks = CustomMarks(0);
+
+    /// The set with one mark; without any for a number from [`Self::MAX`] on.
+    pub fn of(number: u8) -> Self {
+        match usize::from(number) < Self::MAX {
+            true => CustomMarks(1 << number),
+            false => CustomMarks::NONE,
+        }
+    }
+
+    /// The marks of both sets.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        CustomMarks(self.0 | other.0)
+    }
+
+    /// Returns whether the set has a mark.
+    pub fn has(self, number: u8) -> bool {
+        CustomMarks::of(number).0 & self.0 != 0
+    }
+
+    /// Returns whether the set is empty.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The set as a number of 24 bits.
+    pub(crate) fn to_bits(self) -> u32 {
+        self.0
+    }
+
+    /// The set of a number from [`Self::to_bits`]; other bits are ignored.
+    pub(crate) fn from_bits(bits: u32) -> Self {
+        CustomMarks(bits & ((1 << Self::MAX) - 1))
+    }
+}
