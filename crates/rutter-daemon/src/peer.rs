@@ -154,11 +154,13 @@ impl Peer {
         connection: ConnectionId,
         negotiated: &Negotiated,
         unix_us: u64,
+        sweeper: &mut Sweeper,
     ) -> bool {
         let Some(peer) = self.register(&shared.rib) else {
             return false;
         };
-        let stream = shared.rib.session_up(peer, session_info(negotiated));
+        let session = session_info(negotiated);
+        let stream = shared.rib.session_up_in_steps(peer, session, sweeper);
         self.established = Some(Established {
             connection,
             peer,

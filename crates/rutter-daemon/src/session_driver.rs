@@ -315,7 +315,8 @@ impl SessionDriver {
             return;
         };
         peer.complete_settings(&self.shared, id, negotiated);
-        if peer.join_table(&self.shared, id, negotiated, self.unix_us) {
+        let (shared, sweeper) = (&self.shared, &mut self.sweeper);
+        if peer.join_table(shared, id, negotiated, self.unix_us, sweeper) {
             peer.publish_established(id, negotiated, self.now_ms);
             peer.log_established(negotiated, &mut self.log_limits, self.now_ms);
             self.write_queue.push(slot);
@@ -402,13 +403,14 @@ impl SessionDriver {
         self.peers.insert(peer)
     }
 
-    /// Removes a neighbor whose session is down, with its routes.
+    /// Removes a neighbor whose session is down. Its routes leave the table in steps.
     pub(crate) fn remove_peer(&mut self, slot: usize) {
         let Some(peer) = self.peers.remove(slot) else {
             return;
         };
         if let Some(id) = peer.id {
-            self.shared.rib.remove_neighbor(id);
+            let rib = &self.shared.rib;
+            rib.remove_neighbor_in_steps(id, &mut self.sweeper);
         }
         self.deadlines.forget(slot);
         self.shared.peers.remove(peer.address());

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
 
 use crate::adj_rib_in::edit::Edited;
+use crate::adj_rib_in::epochs::{EpochSet, Epochs};
 use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::sweeper::{Removal, Sweeper};
 use crate::advertise::client_stream::ClientStream;
@@ -25,15 +26,28 @@ pub enum Retain {
 }
 
 impl Rib {
+    /// As [`Rib::session_up_in_steps`], with the walk over the table.
+    pub fn session_up(&self, peer: PeerId, session: SessionInfo) -> Option<ClientStream> {
+        let mut sweeper = Sweeper::default();
+        let stream = self.session_up_in_steps(peer, session, &mut sweeper);
+        sweeper.run(self);
+        stream
+    }
+
     /// The session is Established: its routes may be announced. Unless it receives nothing, it becomes a client. Drop
     /// the stream before [`Rib::session_down`].
-    pub fn session_up(&self, peer: PeerId, session: SessionInfo) -> Option<ClientStream> {
-        let (stale, removing) = (self.stale_families(peer), self.families_being_removed(peer));
+    ///
+    /// Stale routes of families that were not agreed again are left to the sweeper (RFC 4724 §4.2). The routes of
+    /// former sessions that it still removes do not concern this one.
+    pub fn session_up_in_steps(
+        &self,
+        peer: PeerId,
+        session: SessionInfo,
+        sweeper: &mut Sweeper,
+    ) -> Option<ClientStream> {
         for family in Family::ALL {
-            // RFC 4724 §4.2: routes of a family that was not agreed again are not kept. Routes that a sweeper still
-            // removes would count towards the limits of the new session.
-            if removing[family] || stale[family] && session.family(family).is_none() {
-                self.sweep_stale(peer, family);
+            if session.family(family).is_none() {
+                self.sweep_stale_in_steps(peer, family, sweeper);
             }
         }
         let (group, ranks) = {
@@ -53,20 +67,6 @@ impl Rib {
             self.reorder_routes_of(peer);
         }
         group.map(|group| self.open_stream(peer, group))
-    }
-
-    fn stale_families(&self, peer: PeerId) -> PerFamily<bool> {
-        let topology = self.topology.read();
-        topology
-            .peer(peer)
-            .map_or(PerFamily::both(false), |held| held.has_stale)
-    }
-
-    fn families_being_removed(&self, peer: PeerId) -> PerFamily<bool> {
-        let topology = self.topology.read();
-        topology
-            .peer(peer)
-            .map_or(PerFamily::both(false), |held| held.removing)
     }
 
     fn group(&self, style: Style) -> Arc<Group> {
@@ -100,10 +100,7 @@ impl Rib {
     pub fn session_down(&self, peer: PeerId, retain: PerFamily<Retain>) {
         let mut sweeper = Sweeper::default();
         self.end_session(peer, retain, &mut sweeper);
-        while !sweeper.is_idle() {
-            sweeper.step(self);
-            self.encode(&self.topology.read());
-        }
+        sweeper.run(self);
     }
 
     /// As [`Rib::session_down`], but leaves the walk over the table to a sweeper. Its owner runs it in steps, so that
@@ -124,28 +121,72 @@ impl Rib {
         self.drop_unused_groups();
         self.changed();
         for family in Family::ALL {
-            match retain[family] {
-                Retain::Nothing => self.remove_in_steps(peer, family, sweeper),
-                Retain::Stale => self.mark_stale(peer, family),
+            self.end_epoch(peer, family, retain[family], sweeper);
+        }
+        self.changed();
+    }
+
+    /// Ends the epoch of a session's routes. Those that were stale before are removed (RFC 4724 §4.2).
+    fn end_epoch(&self, peer: PeerId, family: Family, retain: Retain, sweeper: &mut Sweeper) {
+        let mut topology = self.topology.write();
+        let Some(held) = topology.peer_mut(peer) else {
+            return;
+        };
+        let epochs = &mut held.epochs[family];
+        let count = |epochs| held.counts.received(family, epochs);
+        let ended = EpochSet::of(epochs.present);
+        let removals = match retain {
+            Retain::Stale => [(epochs.stale, true), (EpochSet::default(), false)],
+            // Readers of the feed know the end of the session, and with it that of all routes.
+            Retain::Nothing => [(epochs.stale, false), (ended, false)],
+        };
+        for (removed, is_published) in removals {
+            epochs.stale = epochs.stale.minus(removed);
+            if count(removed) > 0 {
+                epochs.remove(removed);
+                sweeper.add(Removal {
+                    peer,
+                    family,
+                    epochs: removed,
+                    generation: epochs.generation,
+                    is_published,
+                });
             }
+        }
+        if count(ended) == 0 {
+            return;
+        }
+        if retain == Retain::Stale {
+            epochs.stale = ended;
+        }
+        let has_next = epochs.begin_next();
+        drop(topology);
+        if !has_next {
+            // A fourth session within one walk over the table.
+            self.empty_epochs(peer, family);
         }
     }
 
-    /// Leaves the removal of all routes of a neighbor and family to a sweeper.
-    fn remove_in_steps(&self, peer: PeerId, family: Family, sweeper: &mut Sweeper) {
-        if self.counts(peer)[family].received == 0 {
-            return self.set_stale(peer, family, false);
-        }
-        self.mark_stale(peer, family);
-        let mut topology = self.topology.write();
-        if let Some(held) = topology.peer_mut(peer) {
-            held.removing[family] = true;
-            sweeper.add(Removal {
-                peer,
-                family,
-                epoch: held.epoch[family],
-                is_published: false,
-            });
+    /// Removes the routes that wait for a sweeper, and begins an epoch.
+    fn empty_epochs(&self, peer: PeerId, family: Family) {
+        let Some(epochs) = self.epochs(peer, family) else {
+            return;
+        };
+        let mut swept = Swept::new(self, peer);
+        self.edit(peer, family, |prefix, route| {
+            if !epochs.is_being_removed(route.state) {
+                return Edited::Keep;
+            }
+            swept.note(prefix, route);
+            Edited::Remove
+        });
+        swept.publish();
+        if let Some(held) = self.topology.write().peer_mut(peer) {
+            let present = &mut held.epochs[family];
+            present.removing = present.removing.minus(epochs.removing);
+            present.generation = present.generation.wrapping_add(1);
+            let has_next = present.begin_next();
+            debug_assert!(has_next, "an epoch was emptied");
         }
     }
 
@@ -158,26 +199,57 @@ impl Rib {
         });
     }
 
-    /// Removes a neighbor whose session is down, with all its routes.
+    /// As [`Rib::remove_neighbor_in_steps`], with the walk over the table.
     pub fn remove_neighbor(&self, peer: PeerId) {
+        let mut sweeper = Sweeper::default();
+        self.remove_neighbor_in_steps(peer, &mut sweeper);
+        sweeper.run(self);
+    }
+
+    /// Removes a neighbor whose session is down, with all its routes: these are left to the sweeper. Until it has
+    /// removed them the id stays in use.
+    pub fn remove_neighbor_in_steps(&self, peer: PeerId, sweeper: &mut Sweeper) {
+        let mut topology = self.topology.write();
+        let Some(held) = topology.peer_mut(peer) else {
+            return;
+        };
+        held.is_leaving = true;
         for family in Family::ALL {
-            self.remove_and_publish(peer, family, |_| true);
-            self.set_stale(peer, family, false);
+            let epochs = &mut held.epochs[family];
+            // A sweeper of another thread may be at work.
+            let removals = [
+                (epochs.removing, false),
+                (EpochSet::ALL.minus(epochs.removing), true),
+            ];
+            for (removed, is_published) in removals {
+                if held.counts.received(family, removed) > 0 {
+                    epochs.remove(removed);
+                    sweeper.add(Removal {
+                        peer,
+                        family,
+                        epochs: removed,
+                        generation: epochs.generation,
+                        is_published,
+                    });
+                }
+            }
         }
-        self.topology.write().remove(peer);
+        sweeper.add_leaving(peer);
+        drop(topology);
         self.changed();
     }
 
-    /// Makes all routes of a neighbor and family stale (RFC 7313 BoRR, RFC 4724). This flips one bit. Routes that
-    /// were stale before are swept first (RFC 4724 §4.2).
+    /// Makes all routes of a neighbor and family stale (RFC 7313 BoRR, RFC 4724). This changes one number. Routes that
+    /// were stale before stay stale.
     pub fn mark_stale(&self, peer: PeerId, family: Family) {
-        if self.stale_families(peer)[family] {
-            self.sweep_stale(peer, family);
-        }
         let mut topology = self.topology.write();
         if let Some(held) = topology.peer_mut(peer) {
-            held.epoch[family] = !held.epoch[family];
-            held.has_stale[family] = true;
+            let epochs = &mut held.epochs[family];
+            let ended = EpochSet::of(epochs.present);
+            // Without an unused epoch, the routes since the refresh before count as refreshed.
+            if held.counts.received(family, ended) > 0 && epochs.begin_next() {
+                epochs.stale = epochs.stale.or(ended);
+            }
         }
         drop(topology);
         self.changed();
@@ -186,7 +258,8 @@ impl Rib {
     /// Begins a refresh that the neighbor frames (RFC 7313 BoRR): its routes become stale. While a sweeper still removes
     /// the stale routes of the refresh before, this does nothing: one sweep at a time, however often a peer asks.
     pub fn begin_refresh(&self, peer: PeerId, family: Family) {
-        if !self.families_being_removed(peer)[family] {
+        let is_idle = |epochs: Epochs| epochs.removing.is_empty();
+        if self.epochs(peer, family).is_some_and(is_idle) {
             self.mark_stale(peer, family);
         }
     }
@@ -198,14 +271,17 @@ impl Rib {
         let Some(held) = topology.peer_mut(peer) else {
             return;
         };
-        if !held.has_stale[family] || held.removing[family] {
+        let epochs = &mut held.epochs[family];
+        let stale = std::mem::take(&mut epochs.stale);
+        if held.counts.received(family, stale) == 0 {
             return;
         }
-        held.removing[family] = true;
+        epochs.remove(stale);
         sweeper.add(Removal {
             peer,
             family,
-            epoch: held.epoch[family],
+            epochs: stale,
+            generation: epochs.generation,
             is_published: true,
         });
         drop(topology);
@@ -214,46 +290,25 @@ impl Rib {
 
     /// Removes the neighbor's stale routes of a family (EoRR, End-of-RIB, restart timer).
     pub fn sweep_stale(&self, peer: PeerId, family: Family) {
-        if !self.stale_families(peer)[family] {
-            return;
-        }
-        let epoch = self.epoch(peer, family);
-        self.remove_and_publish(peer, family, |route| route.state.has(State::EPOCH) != epoch);
-        self.set_stale(peer, family, false);
+        let mut sweeper = Sweeper::default();
+        self.sweep_stale_in_steps(peer, family, &mut sweeper);
+        sweeper.run(self);
     }
 
-    /// Removes routes that nobody withdraws, and publishes that to the readers of the feed.
-    fn remove_and_publish(&self, peer: PeerId, family: Family, goes: impl Fn(&Route) -> bool) {
-        let mut swept = Swept::new(self, peer);
-        self.edit(peer, family, |prefix, route| {
-            if !goes(route) {
-                return Edited::Keep;
-            }
-            swept.note(prefix, route);
-            Edited::Remove
-        });
-        swept.publish();
-    }
-
-    fn epoch(&self, peer: PeerId, family: Family) -> bool {
+    fn epochs(&self, peer: PeerId, family: Family) -> Option<Epochs> {
         let topology = self.topology.read();
-        topology.peer(peer).is_some_and(|held| held.epoch[family])
-    }
-
-    fn set_stale(&self, peer: PeerId, family: Family, stale: bool) {
-        if let Some(held) = self.topology.write().peer_mut(peer) {
-            held.has_stale[family] = stale;
-            held.removing[family] &= stale;
-        }
+        topology.peer(peer).map(|held| held.epochs[family])
     }
 
     /// RFC 9494: stale routes become least preferred and are sent with LLGR_STALE; those with NO_LLGR are removed.
     pub fn start_long_lived_stale(&self, peer: PeerId, family: Family) {
         use crate::adj_rib_in::attr_set::SetFlags;
-        let epoch = self.epoch(peer, family);
+        let Some(epochs) = self.epochs(peer, family) else {
+            return;
+        };
         let mut swept = Swept::new(self, peer);
         self.edit(peer, family, |prefix, route| {
-            if route.state.has(State::EPOCH) == epoch {
+            if !epochs.stale.contains(route.state.epoch()) {
                 return Edited::Keep;
             }
             if route.attrs.summary().flags.has(SetFlags::NO_LLGR) {

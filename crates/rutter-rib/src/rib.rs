@@ -228,7 +228,7 @@ impl Rib {
         let topology = self.topology.read();
         topology
             .peer(peer)
-            .map_or_else(Default::default, |peer| peer.counts.both())
+            .map_or_else(Default::default, |peer| peer.counts_by_family())
     }
 
     /// The number of a neighbor's paths that were not kept so far, because it has too many of one prefix (RFC 7911).

@@ -9,8 +9,9 @@ use rutter_policy::{Class, FilterData};
 
 use crate::adj_rib_in::attr_set::{AttrSet, SetFlags};
 use crate::adj_rib_in::class_table::ClassTable;
-use crate::adj_rib_in::edit::Tally;
-use crate::adj_rib_in::route::{Route, State};
+use crate::adj_rib_in::epochs::{EPOCHS, EpochSet, Epochs};
+use crate::adj_rib_in::route::Route;
+use crate::adj_rib_in::tally::Tally;
 use crate::advertise::audience::{Audiences, Client};
 use crate::advertise::group::Group;
 use crate::decision::{Decision, PeerRank};
@@ -25,54 +26,71 @@ pub(crate) struct Peer {
     /// The group of which it is a client, while it is established and may receive routes.
     pub group: Option<Arc<Group>>,
     pub counts: Arc<Counts>,
-    /// The present epoch per family, see [`State::EPOCH`].
-    pub epoch: PerFamily<bool>,
-    /// True if routes of the other epoch may still be in the table.
-    pub has_stale: PerFamily<bool>,
-    /// True if the routes of the other epoch belong to a session that ended. They are not stale: they only wait to be
-    /// removed.
-    pub removing: PerFamily<bool>,
+    /// The epochs of its routes, per family.
+    pub epochs: PerFamily<Epochs>,
+    /// Removed as soon as its routes are; nobody sees it.
+    pub is_leaving: bool,
 }
 
-/// The number of routes per family; written under a shard's lock, read by anybody.
-#[derive(Debug, Default)]
-pub(crate) struct Counts {
-    received: PerFamily<AtomicU32>,
-    accepted: PerFamily<AtomicU32>,
-    /// The paths that were not kept, ever.
-    not_kept: AtomicU64,
-}
-
-impl Counts {
-    pub fn add(&self, family: Family, tally: Tally) {
-        let add = |counter: &AtomicU32, by: i32| {
-            if by != 0 {
-                counter.fetch_add(by as u32, Ordering::Relaxed);
-            }
-        };
-        add(&self.received[family], tally.received);
-        add(&self.accepted[family], tally.accepted);
-        if tally.not_kept > 0 {
-            let not_kept = u64::from(tally.not_kept);
-            self.not_kept.fetch_add(not_kept, Ordering::Relaxed);
-        }
-    }
-
-    pub fn not_kept(&self) -> u64 {
-        self.not_kept.load(Ordering::Relaxed)
-    }
-
-    pub fn family(&self, family: Family) -> RouteCounts {
-        let received = self.received[family].load(Ordering::Relaxed);
-        let accepted = self.accepted[family].load(Ordering::Relaxed);
+impl Peer {
+    /// The number of its routes in a family, without those that wait to be removed.
+    pub fn counts(&self, family: Family) -> RouteCounts {
+        let counted = EpochSet::ALL.minus(self.epochs[family].removing);
+        let received = self.counts.received(family, counted);
+        let accepted = sum(&self.counts.accepted[family], counted);
         RouteCounts {
             received,
             accepted: accepted.min(received),
         }
     }
 
-    pub fn both(&self) -> PerFamily<RouteCounts> {
-        PerFamily::from_fn(|family| self.family(family))
+    /// The same in both families.
+    pub fn counts_by_family(&self) -> PerFamily<RouteCounts> {
+        PerFamily::from_fn(|family| self.counts(family))
+    }
+}
+
+/// The number of routes per family and epoch; written under a shard's lock, read by anybody.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    received: PerFamily<ByEpoch>,
+    accepted: PerFamily<ByEpoch>,
+    /// The paths that were not kept, ever.
+    not_kept: AtomicU64,
+}
+
+type ByEpoch = [AtomicU32; EPOCHS];
+
+fn sum(counts: &ByEpoch, epochs: EpochSet) -> u32 {
+    let each = epochs.iter().map(|epoch| &counts[usize::from(epoch)]);
+    // Readers may see a route that moves between epochs in none or in both.
+    each.fold(0, |sum, count| {
+        sum.wrapping_add(count.load(Ordering::Relaxed))
+    })
+}
+
+impl Counts {
+    pub fn add(&self, family: Family, tally: &Tally) {
+        let add = |counters: &ByEpoch, by: &[i32; EPOCHS]| {
+            for (counter, by) in counters.iter().zip(by).filter(|(_, by)| **by != 0) {
+                counter.fetch_add(*by as u32, Ordering::Relaxed);
+            }
+        };
+        add(&self.received[family], &tally.received);
+        add(&self.accepted[family], &tally.accepted);
+        if tally.not_kept > 0 {
+            let not_kept = u64::from(tally.not_kept);
+            self.not_kept.fetch_add(not_kept, Ordering::Relaxed);
+        }
+    }
+
+    /// The number of routes of these epochs, rejected ones included.
+    pub fn received(&self, family: Family, epochs: EpochSet) -> u32 {
+        sum(&self.received[family], epochs)
+    }
+
+    pub fn not_kept(&self) -> u64 {
+        self.not_kept.load(Ordering::Relaxed)
     }
 }
 
@@ -80,6 +98,8 @@ impl Counts {
 pub(crate) struct Topology {
     pub peers: Vec<Option<Peer>>,
     pub ranks: Vec<PeerRank>,
+    /// The number of neighbors that were ever added.
+    added: u32,
     pub audiences: Audiences,
     /// The outside data that import policies read. It is no part of a neighbor: a session that comes up must not bring
     /// former data back.
@@ -108,6 +128,7 @@ impl Topology {
         Topology {
             peers: Vec::new(),
             ranks: Vec::new(),
+            added: 0,
             audiences,
             filter_data,
             classes: Arc::new(ClassTable::new()),
@@ -152,26 +173,29 @@ impl Topology {
             self.ranks.push(PeerRank::default());
         }
         self.ranks[index] = PeerRank::default();
+        self.added = self.added.wrapping_add(1);
         self.audiences.add_peer(peer, client(&neighbor));
         self.peers[index] = Some(Peer {
             neighbor,
             session: None,
             group: None,
             counts: Arc::default(),
-            epoch: PerFamily::both(false),
-            has_stale: PerFamily::both(false),
-            removing: PerFamily::both(false),
+            epochs: PerFamily::both(Epochs::of_neighbor(self.added)),
+            is_leaving: false,
         });
         self.refresh_rank(peer);
         self.rebuild_rules();
         Ok(peer)
     }
 
-    pub fn remove(&mut self, peer: PeerId) {
-        if let Some(slot) = self.peers.get_mut(peer.index()) {
-            *slot = None;
+    /// Removes neighbors that have no routes any more. O(all neighbors), whatever the number.
+    pub fn remove_all(&mut self, peers: &[PeerId]) {
+        for peer in peers {
+            if let Some(slot) = self.peers.get_mut(peer.index()) {
+                *slot = None;
+            }
+            self.audiences.remove_peer(*peer);
         }
-        self.audiences.remove_peer(peer);
         self.rebuild_rules();
     }
 
@@ -264,7 +288,7 @@ impl Topology {
     /// Returns whether a route is of its peer's former epoch.
     pub fn is_stale(&self, route: &Route, family: Family) -> bool {
         self.peer(route.peer)
-            .is_some_and(|peer| route.state.has(State::EPOCH) != peer.epoch[family])
+            .is_some_and(|peer| peer.epochs[family].is_stale(route.state))
     }
 
     /// Computes the audience of a set unless it is known; see [`Audiences`].

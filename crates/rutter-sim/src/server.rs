@@ -8,7 +8,7 @@ use rutter_net::{Asn, Family, PerFamily};
 use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportRule, ImportSettings};
 use rutter_rib::{
     Batch, ClientStream, FamilyInfo, Neighbor, PeerId, PeerKind, Retain, Rib, RibConfig,
-    SessionInfo,
+    SessionInfo, Sweeper,
 };
 use rutter_session::{Config, ConnectionId, Negotiated, Output, RemoteAs, Session};
 
@@ -28,6 +28,8 @@ pub(crate) struct Server {
     pub rib: Rib,
     batch: Batch,
     pub peers: Vec<Peer>,
+    /// Removes stale routes and those of ended sessions, one slice a turn.
+    sweeper: Sweeper,
 }
 
 impl Server {
@@ -51,28 +53,33 @@ impl Server {
             rib,
             batch: Batch::new(),
             peers,
+            sweeper: Sweeper::default(),
         }
     }
 
     /// Handles an output of a session that concerns routes.
     pub fn handle_output(&mut self, peer: usize, output: Output) {
         let Peer { id, stream, .. } = &mut self.peers[peer];
+        let sweeper = &mut self.sweeper;
         match output {
             Output::Established { negotiated, .. } => {
-                *stream = self.rib.session_up(*id, session_info(&negotiated));
+                let session = session_info(&negotiated);
+                *stream = self.rib.session_up_in_steps(*id, session, sweeper);
             }
             Output::Down { keep, .. } => {
                 *stream = None;
                 let retain = keep.map(|keep| if keep { Retain::Stale } else { Retain::Nothing });
-                self.rib.session_down(*id, retain);
+                self.rib.end_session(*id, retain, sweeper);
             }
             Output::RefreshRequested(family) => {
                 if let Some(stream) = stream {
                     self.rib.refresh_client(stream, family);
                 }
             }
-            Output::MarkStale(family) => self.rib.mark_stale(*id, family),
-            Output::SweepStale(family) => self.rib.sweep_stale(*id, family),
+            Output::MarkStale(family) => self.rib.begin_refresh(*id, family),
+            Output::SweepStale(family) => {
+                self.rib.sweep_stale_in_steps(*id, family, sweeper);
+            }
             Output::StartLongLivedStale(family) => self.rib.start_long_lived_stale(*id, family),
             _ => {}
         }
@@ -119,6 +126,10 @@ impl Server {
     /// Removes lagging clients from the log while the table is congested.
     pub fn relieve(&mut self, now_ms: u64) {
         if !self.rib.congested() {
+            if !self.sweeper.is_idle() {
+                self.sweeper.step(&self.rib);
+                self.rib.flush();
+            }
             return;
         }
         for stream in self
@@ -132,10 +143,9 @@ impl Server {
 
     /// Returns whether everything is sent.
     pub fn is_idle(&self) -> bool {
-        self.peers.iter().all(|peer| {
-            let stream = peer.stream.as_ref();
-            stream.is_none_or(|stream| stream.is_drained() && !stream.has_more())
-        })
+        let is_sent = |stream: &ClientStream| stream.is_drained() && !stream.has_more();
+        let streams = self.peers.iter().filter_map(|peer| peer.stream.as_ref());
+        self.sweeper.is_idle() && streams.into_iter().all(is_sent)
     }
 }
 

@@ -26,7 +26,7 @@ struct Sender {
     generation: u64,
     neighbor: Neighbor,
     session: SessionInfo,
-    epoch: PerFamily<bool>,
+    epoch: PerFamily<u8>,
     data: Arc<FilterData>,
     classes: Arc<ClassTable>,
 }
@@ -166,7 +166,7 @@ impl Batch {
                 generation,
                 neighbor: held.neighbor.clone(),
                 session: held.session.clone()?,
-                epoch: held.epoch,
+                epoch: held.epochs.map(|epochs| epochs.present),
                 data: Arc::clone(&topology.filter_data),
                 classes: Arc::clone(&topology.classes),
             })
@@ -339,7 +339,7 @@ impl Batch {
         }
         let summary = set.summary();
         let state = State::of_set(summary.neighbour_as, summary.multi_exit_disc)
-            .with(State::EPOCH, sender.epoch[family])
+            .in_epoch(sender.epoch[family])
             .with(State::LEAST_PREFERRED, verdict.graceful_shutdown);
         self.sets.push(set);
         Common {

@@ -6,9 +6,10 @@ use smallvec::SmallVec;
 use crate::PeerId;
 use crate::adj_rib_in::one_pass_edit::FEW_ROUTES;
 use crate::adj_rib_in::path_limits::{exceeds_path_limit, is_full};
-use crate::adj_rib_in::route::{Route, State};
+use crate::adj_rib_in::route::Route;
 use crate::adj_rib_in::shard::{Apply, Stored};
 use crate::adj_rib_in::table::{Destination, Id, Table, accepted};
+use crate::adj_rib_in::tally::{Limit, Tally};
 use crate::advertise::clients::Clients;
 use crate::advertise::export_view::Scope;
 use crate::advertise::fast_path::{BestTwo, is_plain};
@@ -17,17 +18,6 @@ use crate::decision::{Decision, Process, may_be_partial};
 use crate::read::lookup::ShardMirror;
 use crate::topology::Topology;
 
-/// The change of one peer's route counts.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Tally {
-    pub received: i32,
-    pub accepted: i32,
-    /// The paths that were not kept: see [`MAX_HELD_PATHS`].
-    ///
-    /// [`MAX_HELD_PATHS`]: crate::adj_rib_in::path_limits::MAX_HELD_PATHS
-    pub not_kept: u32,
-}
-
 /// The outcome of an edit for a route.
 pub(crate) enum Edited {
     Keep,
@@ -35,22 +25,6 @@ pub(crate) enum Edited {
     Replace(Route),
     /// The route stays as it is, but its sender's rank changed.
     Rank,
-}
-
-/// The limit of `max-prefix` with action `block`, and the number of routes when the batch began.
-#[derive(Default)]
-pub(crate) struct Limit {
-    pub most: Option<u32>,
-    pub held: u32,
-}
-
-impl Limit {
-    /// Returns whether the limit rejects a route that is new, or held (`known`) but not accepted.
-    pub fn blocks(&self, known: bool, tally: &Tally) -> bool {
-        let received = i64::from(self.held) + i64::from(tally.received);
-        let with_it = received + i64::from(!known);
-        self.most.is_some_and(|most| with_it > i64::from(most))
-    }
 }
 
 /// The limit for routes of a peer, if any `comes`. A removal meets none.
@@ -129,7 +103,9 @@ impl<K: Stored> Edit<'_, K> {
         if let (Some(at), Some(route)) = (position, &new)
             && is_refresh(&destination.routes[at], route)
         {
-            self.table.get_mut(id).routes[at].state = route.state;
+            let held = &mut self.table.get_mut(id).routes[at];
+            tally.move_epoch(held, route.state);
+            held.state = route.state;
             self.mirror(id);
             return None;
         }
@@ -260,15 +236,6 @@ pub(crate) fn record_for_live<K: Stored>(
     }
 }
 
-impl Tally {
-    pub fn count(&mut self, route: Option<&Route>, by: i32) {
-        if let Some(route) = route {
-            self.received += by;
-            self.accepted += if route.is_accepted() { by } else { 0 };
-        }
-    }
-}
-
 fn position<K>(destination: &Destination<K>, (peer, path_id): (PeerId, u32)) -> Option<usize> {
     destination
         .routes
@@ -361,5 +328,5 @@ pub(crate) fn keys(routes: &[Route]) -> Keys {
 pub(crate) fn is_refresh(held: &Route, new: &Route) -> bool {
     held.attrs.same(&new.attrs)
         && held.verdict == new.verdict
-        && held.state.with(State::EPOCH, false) == new.state.with(State::EPOCH, false)
+        && held.state.in_epoch(0) == new.state.in_epoch(0)
 }

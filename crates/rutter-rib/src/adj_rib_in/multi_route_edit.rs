@@ -3,11 +3,12 @@
 use smallvec::SmallVec;
 
 use crate::PeerId;
-use crate::adj_rib_in::edit::{Before, Edit, Edited, Tally, keys, limit_of, swap};
+use crate::adj_rib_in::edit::{Before, Edit, Edited, keys, limit_of, swap};
 use crate::adj_rib_in::one_pass_edit::FEW_ROUTES;
 use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::shard::{Apply, Stored};
 use crate::adj_rib_in::table::Id;
+use crate::adj_rib_in::tally::Tally;
 use crate::advertise::fast_path::{BestTwo, is_plain};
 
 /// The identity of a route of a destination: its sender and path identifier.
@@ -76,6 +77,7 @@ impl<'a, K: Stored> Edit<'a, K> {
             let limit = limit_of::<K>(&with, new.is_some());
             let mut tally = Tally::default();
             let Some(position) = self.admit(id, path, &mut new, &limit, &mut tally) else {
+                with.count::<K>(tally);
                 continue;
             };
             concerns_clients |= new.as_ref().is_some_and(Route::is_accepted);

@@ -7,12 +7,13 @@
 use rutter_policy::RejectReason;
 
 use crate::PeerId;
-use crate::adj_rib_in::edit::{Edit, Limit, Tally, is_refresh, limit_of};
+use crate::adj_rib_in::edit::{Edit, is_refresh, limit_of};
 use crate::adj_rib_in::multi_route_edit::{Changes, Path};
 use crate::adj_rib_in::path_limits::{AcceptedPaths, MAX_HELD_PATHS};
 use crate::adj_rib_in::route::Route;
 use crate::adj_rib_in::shard::Stored;
 use crate::adj_rib_in::table::Id;
+use crate::adj_rib_in::tally::{Limit, Tally};
 use crate::decision::{Decision, Process};
 
 /// A destination from which more changes than this are made at once, or which has more routes, is edited in one pass.
@@ -194,9 +195,9 @@ impl Pass {
         } else {
             let shows = |route: &Option<Route>| route.as_ref().is_some_and(Route::is_accepted);
             self.is_shown |= shows(&old) || shows(&new);
-            tally.count(old.as_ref(), -1);
-            tally.count(new.as_ref(), 1);
         }
+        tally.count(old.as_ref(), -1);
+        tally.count(new.as_ref(), 1);
         if let Some(new) = new {
             self.keep(new);
         }

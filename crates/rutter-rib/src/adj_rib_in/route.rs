@@ -21,9 +21,9 @@ const _: () = assert!(size_of::<Route>() == 16);
 pub(crate) struct State(pub u8);
 
 impl State {
-    /// The one of its peer's two epochs to which the route belongs. Routes of the other epoch are stale: one flip,
-    /// not a walk, marks all of a peer's routes stale.
-    pub const EPOCH: u8 = 1;
+    /// The two bits of the route's epoch: see [`crate::adj_rib_in::epochs`].
+    const EPOCH_LOW: u8 = 1;
+    const EPOCH_HIGH: u8 = 8;
     /// Kept under RFC 9494: least preferred, sent with LLGR_STALE.
     pub const LONG_LIVED_STALE: u8 = 2;
     /// Counts as LOCAL_PREF 0: GRACEFUL_SHUTDOWN (RFC 8326), or the import policy asks for it.
@@ -56,6 +56,17 @@ impl State {
     /// The class of the neighbouring AS, 0 to 7.
     pub fn class(self) -> u8 {
         (self.0 & Self::NEIGHBOUR) >> 4
+    }
+
+    /// The epoch in which the route came, 0 to 3.
+    pub fn epoch(self) -> u8 {
+        self.0 & Self::EPOCH_LOW | (self.0 & Self::EPOCH_HIGH) >> 2
+    }
+
+    /// The same state in another epoch.
+    pub fn in_epoch(self, epoch: u8) -> Self {
+        let others = self.0 & !(Self::EPOCH_LOW | Self::EPOCH_HIGH);
+        State(others | epoch & 1 | (epoch & 2) << 2)
     }
 
     pub fn has(self, bit: u8) -> bool {

@@ -7,12 +7,13 @@ use rutter_lpm::Net;
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
 
 use crate::adj_rib_in::attr_set::AttrStore;
-use crate::adj_rib_in::edit::{Edit, Edited, Limit, Tally};
+use crate::adj_rib_in::edit::{Edit, Edited};
 use crate::adj_rib_in::multi_route_edit::Edits;
 use crate::adj_rib_in::one_pass_edit::FEW_ROUTES;
 use crate::adj_rib_in::prefix_lengths::PrefixLengths;
 use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::table::{Id, Table, accepted};
+use crate::adj_rib_in::tally::{Limit, Tally};
 use crate::adj_rib_in::verdict::Verdict;
 use crate::advertise::catch_up::CatchUp;
 use crate::advertise::clients::Clients;
@@ -109,13 +110,14 @@ impl Apply<'_> {
         let peer = self.topology.peer(self.peer);
         Limit {
             most: peer.and_then(|peer| peer.neighbor.block_above[K::FAMILY]),
-            held: peer.map_or(0, |peer| peer.counts.family(K::FAMILY).received),
+            held: peer.map_or(0, |peer| peer.counts(K::FAMILY).received),
+            removing: peer.map_or_else(Default::default, |peer| peer.epochs[K::FAMILY].removing),
         }
     }
 
     pub fn count<K: Stored>(&self, tally: Tally) {
         if let Some(peer) = self.topology.peer(self.peer) {
-            peer.counts.add(K::FAMILY, tally);
+            peer.counts.add(K::FAMILY, &tally);
         }
     }
 }

@@ -3,28 +3,46 @@
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
 
 use crate::adj_rib_in::edit::Edited;
-use crate::adj_rib_in::route::{Route, State};
+use crate::adj_rib_in::epochs::{EPOCHS, EpochSet};
+use crate::adj_rib_in::route::Route;
 use crate::adj_rib_in::shard::{Slice, Stored};
 use crate::adj_rib_in::table::Id;
+use crate::topology::Topology;
 use crate::{FeedEvent, PeerId, Rib};
 
 /// The routes that a thread has yet to remove: stale ones, and those of its ended sessions. Each step takes some hundred
 /// microseconds, so that the thread can serve others in between.
 #[derive(Default)]
 pub struct Sweeper {
-    /// The removals of the present walk.
-    current: Vec<Removal>,
-    /// The removals that were added since the walk began.
-    next: Vec<Removal>,
+    /// The work of the present walk.
+    current: Work,
+    /// The work that was added since the walk began.
+    next: Work,
     position: WalkPosition,
 }
 
-/// Removes the routes of a peer and family that are not of this epoch.
+/// The work of one walk.
+#[derive(Default)]
+struct Work {
+    removals: Vec<Removal>,
+    /// The neighbors that are removed at the end.
+    leaving: Vec<PeerId>,
+}
+
+impl Work {
+    fn is_empty(&self) -> bool {
+        self.removals.is_empty() && self.leaving.is_empty()
+    }
+}
+
+/// Removes the routes of a peer and family that are of these epochs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Removal {
     pub peer: PeerId,
     pub family: Family,
-    pub epoch: bool,
+    pub epochs: EpochSet,
+    /// That of the peer's epochs. Others mean other routes.
+    pub generation: u64,
     /// True if readers of the feed learn of each route: the end of a session they know already.
     pub is_published: bool,
 }
@@ -44,7 +62,20 @@ impl Sweeper {
     }
 
     pub(crate) fn add(&mut self, removal: Removal) {
-        self.next.push(removal);
+        self.next.removals.push(removal);
+    }
+
+    /// Removes a neighbor after the routes that were added before.
+    pub(crate) fn add_leaving(&mut self, peer: PeerId) {
+        self.next.leaving.push(peer);
+    }
+
+    /// Removes all routes that were added, without anything in between.
+    pub(crate) fn run(&mut self, rib: &Rib) {
+        while !self.is_idle() {
+            self.step(rib);
+            rib.encode(&rib.topology.read());
+        }
     }
 
     /// Removes some routes. Call [`Rib::flush`] afterwards, and call this again until [`Sweeper::is_idle`].
@@ -64,14 +95,10 @@ impl Sweeper {
 
     fn slice<K: Stored>(&mut self, rib: &Rib) {
         let topology = rib.topology.read();
-        // The routes of a session that came back, or of a neighbor that was removed, are gone already.
-        self.current.retain(|removal| {
-            let family = removal.family;
-            topology
-                .peer(removal.peer)
-                .is_some_and(|peer| peer.removing[family] && peer.epoch[family] == removal.epoch)
-        });
-        let removed = Removed::of(&self.current, K::FAMILY);
+        // The routes of a neighbor that was removed are gone already.
+        let removals = &mut self.current.removals;
+        removals.retain_mut(|removal| removal.is_due(&topology));
+        let removed = Removed::of(removals, K::FAMILY);
         let shard = rib
             .shards
             .get(self.position.shard)
@@ -92,8 +119,8 @@ impl Sweeper {
         let is_active = rib.feed.is_active();
         let edit = |prefix: K, route: &Route| match removed.find(route) {
             None => Edited::Keep,
-            Some(removal) => {
-                if removal.is_published && is_active {
+            Some(is_published) => {
+                if is_published && is_active {
                     swept.push((route.peer, (prefix.into(), route.path_id)));
                 }
                 Edited::Remove
@@ -112,15 +139,32 @@ impl Sweeper {
 
     fn finish(&mut self, rib: &Rib) {
         let mut topology = rib.topology.write();
-        for removal in self.current.drain(..) {
-            let family = removal.family;
-            if let Some(peer) = topology.peer_mut(removal.peer)
-                && peer.epoch[family] == removal.epoch
+        for mut removal in self.current.removals.drain(..) {
+            if removal.is_due(&topology)
+                && let Some(peer) = topology.peer_mut(removal.peer)
             {
-                peer.removing[family] = false;
-                peer.has_stale[family] = false;
+                let epochs = &mut peer.epochs[removal.family];
+                epochs.removing = epochs.removing.minus(removal.epochs);
             }
         }
+        let leaving = std::mem::take(&mut self.current.leaving);
+        if !leaving.is_empty() {
+            topology.remove_all(&leaving);
+            drop(topology);
+            rib.changed();
+        }
+    }
+}
+
+impl Removal {
+    /// Returns whether routes of these epochs may be left, and forgets the epochs that others emptied.
+    fn is_due(&mut self, topology: &Topology) -> bool {
+        let Some(peer) = topology.peer(self.peer) else {
+            return false;
+        };
+        let epochs = &peer.epochs[self.family];
+        self.epochs = self.epochs.and(epochs.removing);
+        epochs.generation == self.generation && !self.epochs.is_empty()
     }
 }
 
@@ -135,16 +179,19 @@ fn publish(rib: &Rib, mut swept: Vec<(PeerId, (Prefix, u32))>) {
     }
 }
 
-/// The removals of a family by peer.
-struct Removed(Vec<Option<Removal>>);
+/// The epochs of a family that are removed, by peer. Each with whether readers of the feed learn of its routes.
+struct Removed(Vec<[Option<bool>; EPOCHS]>);
 
 impl Removed {
     fn of(all: &[Removal], family: Family) -> Self {
         let of_family = || all.iter().filter(|removal| removal.family == family);
         let end = of_family().map(|removal| removal.peer.index() + 1).max();
-        let mut removed = vec![None; end.unwrap_or(0)];
+        let mut removed = vec![[None; EPOCHS]; end.unwrap_or(0)];
         for removal in of_family() {
-            removed[removal.peer.index()] = Some(*removal);
+            for epoch in removal.epochs.iter() {
+                let of_peer = &mut removed[removal.peer.index()];
+                of_peer[usize::from(epoch)] = Some(removal.is_published);
+            }
         }
         Removed(removed)
     }
@@ -153,9 +200,9 @@ impl Removed {
         self.0.is_empty()
     }
 
-    /// The removal of a route, if it is to be removed.
-    fn find(&self, route: &Route) -> Option<Removal> {
-        let removal = self.0.get(route.peer.index()).copied().flatten();
-        removal.filter(|removal| route.state.has(State::EPOCH) != removal.epoch)
+    /// If a route is to be removed: whether readers of the feed learn of it.
+    fn find(&self, route: &Route) -> Option<bool> {
+        let of_peer = self.0.get(route.peer.index())?;
+        of_peer[usize::from(route.state.epoch())]
     }
 }

@@ -9,10 +9,11 @@ use std::borrow::Borrow;
 use rutter_net::Family;
 
 use crate::PeerId;
-use crate::adj_rib_in::edit::{Edit, Tally};
+use crate::adj_rib_in::edit::Edit;
 use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::shard::Stored;
 use crate::adj_rib_in::table::Id;
+use crate::adj_rib_in::tally::Tally;
 use crate::adj_rib_in::verdict::ClassId;
 use crate::advertise::audience::{EVERYONE, Modification};
 use crate::advertise::clients::Live;
@@ -201,9 +202,8 @@ impl<K: Stored> Edit<'_, K> {
         for live in &mut self.clients.live {
             record_addition(live, destination.prefix, &route, receivers);
         }
+        tally.count(Some(&route), 1);
         destination.routes.insert(place, route);
-        tally.received += 1;
-        tally.accepted += 1;
         self.mirror(id);
         Ok(())
     }

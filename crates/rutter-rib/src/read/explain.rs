@@ -138,7 +138,7 @@ fn hypothetical(
     let of_set = judge.check_attributes(family, &attrs);
     let summary = attrs.summary();
     let state = State::of_set(summary.neighbour_as, summary.multi_exit_disc);
-    let state = state.with(State::EPOCH, held.epoch[family]);
+    let state = state.in_epoch(held.epochs[family].present);
     let (verdict, state) = judge.judge(prefix, &of_set, state);
     Route {
         attrs,

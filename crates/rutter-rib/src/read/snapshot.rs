@@ -5,6 +5,7 @@ use rutter_policy::{Class, FilterData, RejectReason};
 use triomphe::Arc;
 
 use crate::adj_rib_in::class_table::ClassTable;
+use crate::adj_rib_in::epochs::Epochs;
 use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::shard::Stored;
 use crate::adj_rib_in::table::{BOOK, Book, Destination, Key, pages};
@@ -247,7 +248,7 @@ fn visit_page<K: Key>(
     visit: &mut impl FnMut(Prefix, usize, RouteView<'_>),
 ) {
     for destination in page {
-        let stays = |route: &&Route| !context.epoch::<K>(route).is_being_removed(route);
+        let stays = |route: &&Route| !context.epochs::<K>(route).is_being_removed(route.state);
         for (place, route) in destination.routes.iter().filter(stays).enumerate() {
             let route = route_view::<K>(route, context);
             visit(destination.prefix.into(), place, route);
@@ -256,29 +257,11 @@ fn visit_page<K: Key>(
 }
 
 fn view<'a, K: Key>(destination: &'a Destination<K>, context: &ViewContext) -> DestinationView<'a> {
-    let stays = |route: &&'a Route| !context.epoch::<K>(route).is_being_removed(route);
+    let stays = |route: &&'a Route| !context.epochs::<K>(route).is_being_removed(route.state);
     let show = |route: &'a Route| route_view::<K>(route, context);
     DestinationView {
         prefix: destination.prefix.into(),
         routes: destination.routes.iter().filter(stays).map(show).collect(),
-    }
-}
-
-/// The epoch that separates a peer's stale routes from the others, for one family.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Epoch {
-    present: bool,
-    /// True if the stale routes belong to a session that ended: they are not shown any more.
-    removing: bool,
-}
-
-impl Epoch {
-    fn is_stale(self, route: &Route) -> bool {
-        route.state.has(State::EPOCH) != self.present
-    }
-
-    fn is_being_removed(self, route: &Route) -> bool {
-        self.removing && self.is_stale(route)
     }
 }
 
@@ -287,7 +270,7 @@ pub(crate) fn route_view<'a, K: Key>(route: &'a Route, context: &ViewContext) ->
         peer: route.peer,
         path_id: route.path_id,
         attrs: &route.attrs,
-        stale: context.epoch::<K>(route).is_stale(route),
+        stale: context.epochs::<K>(route).is_stale(route.state),
         long_lived_stale: route.state.has(State::LONG_LIVED_STALE),
         reject: route.verdict.reject(),
         class: context.classes.class(route.verdict.class()),
@@ -295,10 +278,8 @@ pub(crate) fn route_view<'a, K: Key>(route: &'a Route, context: &ViewContext) ->
 }
 
 pub(crate) fn summaries(topology: &Topology) -> Vec<PeerSummary> {
-    topology
-        .iter()
-        .map(|(id, peer)| summarize(id, peer))
-        .collect()
+    let all = topology.iter().filter(|(_, peer)| !peer.is_leaving);
+    all.map(|(id, peer)| summarize(id, peer)).collect()
 }
 
 pub(crate) fn summary(topology: &Topology, id: PeerId) -> Option<PeerSummary> {
@@ -310,25 +291,20 @@ fn summarize(id: PeerId, peer: &Peer) -> PeerSummary {
         id,
         neighbor: peer.neighbor.clone(),
         session: peer.session.clone(),
-        counts: peer.counts.both(),
+        counts: peer.counts_by_family(),
     }
 }
 
 /// The facts beside the table that views of routes need.
 pub(crate) struct ViewContext {
-    epochs: Vec<PerFamily<Epoch>>,
+    epochs: Vec<PerFamily<Epochs>>,
     classes: std::sync::Arc<ClassTable>,
     filter_data: std::sync::Arc<FilterData>,
 }
 
 impl ViewContext {
     pub fn new(topology: &Topology) -> Self {
-        let epochs = |peer: &Peer| {
-            PerFamily::from_fn(|family| Epoch {
-                present: peer.epoch[family],
-                removing: peer.removing[family],
-            })
-        };
+        let epochs = |peer: &Peer| peer.epochs;
         let peers = topology.peers.iter();
         ViewContext {
             epochs: peers
@@ -339,8 +315,8 @@ impl ViewContext {
         }
     }
 
-    fn epoch<K: Key>(&self, route: &Route) -> Epoch {
+    fn epochs<K: Key>(&self, route: &Route) -> Epochs {
         let families = self.epochs.get(route.peer.index());
-        families.map_or_else(Epoch::default, |families| families[K::FAMILY])
+        families.map_or_else(Epochs::default, |families| families[K::FAMILY])
     }
 }

@@ -8,6 +8,7 @@ use rutter_policy::{AttrVerdict, FilterData, ImportPolicy, RouteVerdict};
 
 use crate::adj_rib_in::class_table::ClassTable;
 use crate::adj_rib_in::edit::Edited;
+use crate::adj_rib_in::epochs::EpochSet;
 use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::shard::{Op, Slice, Stored, WITHDRAW};
 use crate::adj_rib_in::verdict::Verdict;
@@ -119,7 +120,7 @@ impl Rib {
         self.walk(progress, |topology, shard, from| {
             let holds = |peer: &PeerId| {
                 let peer = topology.peer(*peer);
-                peer.is_some_and(|peer| peer.counts.family(K::FAMILY).received > 0)
+                peer.is_some_and(|peer| peer.counts.received(K::FAMILY, EpochSet::ALL) > 0)
             };
             if !peers.iter().any(holds) {
                 return None;

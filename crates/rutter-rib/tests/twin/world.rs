@@ -258,7 +258,8 @@ impl World {
     }
 
     pub fn up(&mut self, peer: u16, add_path: bool) {
-        self.clients[usize::from(peer)] = Some(Client::up(&self.rib, peer, add_path));
+        let client = Client::up_in_steps(&self.rib, peer, add_path, &mut self.sweeper);
+        self.clients[usize::from(peer)] = Some(client);
     }
 
     pub fn down(&mut self, peer: u16, retain: Retain) {
@@ -450,13 +451,22 @@ impl Client {
         Client::up_as(rib, peer, add_path, bgp_id(peer))
     }
 
+    /// As [`Client::up`] with routes of former sessions that the sweeper removes.
+    fn up_in_steps(rib: &Rib, peer: u16, add_path: bool, sweeper: &mut Sweeper) -> Self {
+        let family = FamilyInfo {
+            add_path_send: add_path,
+            ..FamilyInfo::default()
+        };
+        Client::up_with(rib, peer, family, bgp_id(peer), sweeper)
+    }
+
     /// Establishes the session with another BGP Identifier than usual.
     pub fn up_as(rib: &Rib, peer: u16, add_path: bool, remote_bgp_id: u32) -> Self {
         let family = FamilyInfo {
             add_path_send: add_path,
             ..FamilyInfo::default()
         };
-        Client::up_with(rib, peer, family, remote_bgp_id)
+        Client::up_with(rib, peer, family, remote_bgp_id, &mut Sweeper::default())
     }
 
     /// Establishes a session with several paths a prefix in both directions.
@@ -466,10 +476,16 @@ impl Client {
             add_path_receive: true,
             ..FamilyInfo::default()
         };
-        Client::up_with(rib, peer, family, bgp_id(peer))
+        Client::up_with(rib, peer, family, bgp_id(peer), &mut Sweeper::default())
     }
 
-    fn up_with(rib: &Rib, peer: u16, family: FamilyInfo, remote_bgp_id: u32) -> Self {
+    fn up_with(
+        rib: &Rib,
+        peer: u16,
+        family: FamilyInfo,
+        remote_bgp_id: u32,
+        sweeper: &mut Sweeper,
+    ) -> Self {
         let session = SessionInfo {
             remote_bgp_id,
             remote_asn: Asn(asn(peer)),
@@ -479,7 +495,9 @@ impl Client {
             enhanced_refresh: false,
         };
         Client {
-            stream: rib.session_up(PeerId(peer), session).expect("a client"),
+            stream: rib
+                .session_up_in_steps(PeerId(peer), session, sweeper)
+                .expect("a client"),
             add_path: family.add_path_send,
             unparsed: Vec::new(),
             held: BTreeMap::new(),
