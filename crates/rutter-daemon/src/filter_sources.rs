@@ -203,6 +203,7 @@ fn publish_to(shared: &Weak<Shared>, source: &str, change: impl FnOnce(&mut Filt
 
 fn set_rpki(data: &mut FilterData, live: LiveRpkiData) {
     data.vrps = live.vrps;
+    data.aspas = live.aspas;
 }
 
 fn rpki_settings(rpki: &Rpki) -> RpkiSettings {
