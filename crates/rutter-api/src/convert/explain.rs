@@ -2,7 +2,7 @@
 
 use rutter_rib::{Candidate, ClientVerdict, Explanation};
 
-use super::{Sources, attributes_row, finding_row, origin_state, reject_row};
+use super::{Sources, attributes_row, finding_row, origin_state, path_state, reject_row};
 use crate::{CandidateRow, ClientRow, ExplainRow, RouteRow, WithheldRow};
 
 /// Converts an explanation. Ranks count from 1.
@@ -41,6 +41,7 @@ fn candidate_row(
             long_lived_stale: false,
             rejected: candidate.reject.map(reject_row),
             origin_state: origin_state(candidate.class),
+            path_state: path_state(candidate.class),
             accepted_in_spite_of: candidate.class.failed.map(reject_row),
             attributes: attributes_row(&candidate.attrs),
         },

@@ -8,4 +8,4 @@ mod route;
 pub(crate) use attributes::attributes_row;
 pub(crate) use explain::explain_row;
 pub(crate) use peer::{Sources, peer_rows};
-pub(crate) use route::{finding_row, findings_of, origin_state, reject_row, route_row};
+pub(crate) use route::{finding_row, findings_of, origin_state, path_state, reject_row, route_row};

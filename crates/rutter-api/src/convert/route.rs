@@ -23,6 +23,7 @@ pub(crate) fn route_row(
         long_lived_stale: route.long_lived_stale,
         rejected: route.reject.map(reject_row),
         origin_state: origin_state(route.class),
+        path_state: path_state(route.class),
         accepted_in_spite_of: route.class.failed.map(reject_row),
         attributes: attributes_row(route.attrs),
     }
@@ -31,6 +32,11 @@ pub(crate) fn route_row(
 /// The validation state of a route's origin, where the policy marks routes with it.
 pub(crate) fn origin_state(class: Class) -> Option<String> {
     class.origin.map(|state| state.name().to_owned())
+}
+
+/// The state of a route's path under the ASPAs, where the policy marks routes with it.
+pub(crate) fn path_state(class: Class) -> Option<String> {
+    class.path.map(|state| state.name().to_owned())
 }
 
 /// Converts a reject reason.

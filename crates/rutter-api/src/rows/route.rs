@@ -43,6 +43,9 @@ pub struct RouteRow {
     /// The RPKI validation state of the origin: `valid`, `invalid` or `not-found`. Only if the policy marks routes with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin_state: Option<String>,
+    /// The state of the path under the ASPAs: `valid`, `invalid` or `unknown`. Only if the policy marks routes with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path_state: Option<String>,
     /// The check that the route failed, if the policy marks such routes and accepts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepted_in_spite_of: Option<RejectRow>,

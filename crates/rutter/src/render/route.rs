@@ -67,6 +67,9 @@ pub(super) fn notes(route: &RouteRow, paint: Paint) -> String {
     if let Some(state) = &route.origin_state {
         notes.push_str(&format!(", RPKI {state}"));
     }
+    if let Some(state) = &route.path_state {
+        notes.push_str(&format!(", ASPA {state}"));
+    }
     if let Some(reason) = &route.accepted_in_spite_of {
         let text = format!(", accepted in spite of {} ({})", reason.name, reason.code);
         notes.push_str(&paint.tone(Tone::Warn, &text));
