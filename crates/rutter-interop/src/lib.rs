@@ -25,6 +25,7 @@ mod process;
 mod route;
 pub mod rutter;
 mod speaker;
+pub mod stayrtr;
 
 pub use expect::{client, holds, keeps_holding, rutter_holds, up};
 pub use lab::{Lab, eventually, eventually_within};
