@@ -13,7 +13,8 @@ use super::store::{FileKey, IrrStore};
 use super::wanted::Wanted;
 
 /// Builds the data in force. With `known_only`, a member of which an answer is missing is left out, so that its routes
-/// are not checked: nothing is known about them before the first refresh. Otherwise missing answers add nothing.
+/// are not checked: nothing is known about them before the first refresh. Otherwise missing answers add nothing. Returns
+/// the data, and whether a member was left out.
 ///
 /// # Errors
 /// If there are too many entries.
@@ -22,16 +23,19 @@ pub(crate) fn assemble(
     store: &IrrStore,
     wanted: &Wanted,
     known_only: bool,
-) -> Result<IrrData, IrrTooLarge> {
+) -> Result<(IrrData, bool), IrrTooLarge> {
+    let mut left_out = false;
     let mut builder = IrrBuilder::new();
     for (number, sets) in &wanted.members {
         let Some(Some(member)) = settings.members.get(usize::from(*number)) else {
             continue;
         };
-        if !known_only || sets.iter().all(|set| is_known(settings, store, set)) {
-            add_member(&mut builder, IrrMember(*number), member);
-            add_sets(&mut builder, IrrMember(*number), sets, settings, store);
+        if known_only && !sets.iter().all(|set| is_known(settings, store, set)) {
+            left_out = true;
+            continue;
         }
+        add_member(&mut builder, IrrMember(*number), member);
+        add_sets(&mut builder, IrrMember(*number), sets, settings, store);
     }
     add_route_objects(&mut builder, settings, store, wanted);
     for (key, kind, name) in [
@@ -47,7 +51,7 @@ pub(crate) fn assemble(
             builder.add_route_object(row.prefix, row.origin.unwrap_or(0), kind, source);
         }
     }
-    builder.build()
+    Ok((builder.build()?, left_out))
 }
 
 fn add_member(builder: &mut IrrBuilder, number: IrrMember, member: &IrrMemberSettings) {

@@ -38,6 +38,8 @@ pub(crate) struct Runner<P> {
     wanted: Wanted,
     refusals: Refusals,
     report: Report,
+    /// Nothing was published, or data without members whose answers are missing.
+    is_preliminary: bool,
     /// Failed refreshes since the last complete one.
     failures: u32,
 }
@@ -62,6 +64,7 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
             wanted: Wanted::default(),
             refusals: Refusals::default(),
             report: Report::default(),
+            is_preliminary: true,
             failures: 0,
         }
     }
@@ -147,7 +150,7 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
         if scope == Scope::All {
             self.conclude(went_through);
         }
-        if changed || forced || is_first {
+        if changed || forced || (is_first && self.is_preliminary) {
             self.publish();
         }
         if changed || (went_through && scope == Scope::All) {
@@ -213,7 +216,8 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
     fn publish(&mut self) {
         let known_only = !self.report.is_complete;
         match assemble(&self.settings, &self.store, &self.wanted, known_only) {
-            Ok(data) => {
+            Ok((data, left_out)) => {
+                self.is_preliminary = left_out;
                 self.report.entries = data.entries() as u64;
                 (self.publish)(Arc::new(data));
             }

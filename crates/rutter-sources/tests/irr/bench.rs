@@ -58,7 +58,8 @@ impl Bench {
 
     /// Waits for the next data.
     pub fn next(&mut self) -> Arc<IrrData> {
-        let data = self.published.recv_timeout(PATIENCE).expect("new data");
+        let data = self.published.recv_timeout(PATIENCE);
+        let data = data.unwrap_or_else(|_| panic!("no data: {:#?}", self.source.status()));
         self.data = Some(Arc::clone(&data));
         data
     }
@@ -137,4 +138,4 @@ pub fn settings(servers: &[&str], members: &[(u32, &[&str])]) -> IrrSettings {
 }
 
 /// A test fails after this time without an event. It is long because other tests use the machine too.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(10);

@@ -80,7 +80,7 @@ impl Script {
             return reply.clone();
         }
         match self.objects.get(query).map(String::as_str) {
-            _ if query == "s-lc" => "A9\nRIPE,RADB\nC\n".to_owned(),
+            _ if query == "s-lc" => "A10\nRIPE,RADB\nC\n".to_owned(),
             _ if query.starts_with('s') => "C\n".to_owned(),
             None => "D\n".to_owned(),
             Some("") => "C\n".to_owned(),

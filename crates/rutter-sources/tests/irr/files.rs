@@ -61,16 +61,12 @@ fn a_broken_file_keeps_its_last_content_over_a_restart() {
     bench.wait_state(SourceState::Live);
     folder.write("foo.json", &JSON[..40]);
     bench.source.refresh();
-    bench.wait("an error", |_| {
-        bench.row("irr AS-FOO").unwrap().last_error.is_some()
-    });
+    bench.wait("an error", |_| has_error(&bench));
     assert!(bench.source.stop());
     let mut bench = Bench::start(only_files, &folder);
     bench.next();
     assert!(bench.accepts(0, "192.0.2.0/24", 64_501));
-    bench.wait("an error", |_| {
-        bench.row("irr AS-FOO").unwrap().last_error.is_some()
-    });
+    bench.wait("an error", |_| has_error(&bench));
     // A list that lost most rows waits for an operator.
     folder.write("foo.json", r#"{"NN": [64500]}"#);
     bench.source.refresh();
@@ -79,6 +75,11 @@ fn a_broken_file_keeps_its_last_content_over_a_restart() {
     bench.wait_state(SourceState::Live);
     let data = bench.next();
     assert_eq!(data.entries(), 0);
+}
+
+fn has_error(bench: &Bench) -> bool {
+    let row = bench.row("irr AS-FOO");
+    row.is_some_and(|row| row.last_error.is_some())
 }
 
 #[test]
