@@ -9,7 +9,7 @@ use crate::max_prefix::MaxPrefix;
 use crate::peering_db::PeeringDb;
 use crate::prefix_entry::{PrefixEntry, texts};
 use crate::session::SessionSettings;
-use crate::toml_writer::{Keys, TomlWriter, quoted};
+use crate::toml_writer::{Keys, TomlWriter};
 use crate::yaml::{Section, Value};
 
 /// The settings that clients inherit from `general.yml`.
@@ -94,7 +94,8 @@ impl Clients {
         let (session_keys, session) = inherited.session.read(&cfg);
         keys.extend(session_keys);
         self.filtering(&cfg, asn, inherited, peering_db, as_sets, &mut keys);
-        attach(&cfg);
+        let attached = strings(cfg.get("attach_custom_communities"));
+        keys.strings("attach-communities", &attached);
         cfg.finish();
         client.finish();
         self.write_sections(asn, &addresses, session, &keys);
@@ -238,15 +239,6 @@ fn white_list(irrdb: &Section<'_>) -> Keys {
     }
     table.strings("routes", &routes);
     table
-}
-
-fn attach(cfg: &Section<'_>) {
-    if let Some(list) = cfg.get("attach_custom_communities") {
-        list.note(format!(
-            "not converted: {} are not added to this client's routes",
-            quoted(&strings(Some(list.clone())).join(", "))
-        ));
-    }
 }
 
 fn strings(list: Option<Value<'_>>) -> Vec<String> {

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::toml_writer::{Keys, TomlWriter};
+use crate::toml_writer::{Keys, TomlWriter, quoted};
 use crate::yaml::{Section, Value};
 
 /// Actions without a count: the name and the key of `[communities]`.
-const ACTIONS: [(&str, &str); 11] = [
+const ACTIONS: [(&str, &str); 12] = [
+    ("blackholing", "blackhole"),
     ("do_not_announce_to_any", "not-to-any"),
     ("do_not_announce_to_peer", "not-to-peer"),
     ("announce_to_peer", "to-peer"),
@@ -153,12 +154,6 @@ pub(crate) fn convert(
     if let Some(value) = section.get("reject_cause_map") {
         value.note("not converted: `rutter show rejected` shows the reasons in words; write your own numbers in reject_cause");
     }
-    if let Some(value) = section.get("blackholing")
-        && !notations(Some(value.clone()), DynamicValue::Rtt).is_empty()
-    {
-        value
-            .error("Rutter knows the BLACKHOLE community alone (65535:666): remove this community");
-    }
     section.finish();
     if let Some(policy) = well_known {
         keys.string("rfc1997", policy);
@@ -176,6 +171,16 @@ pub(crate) fn convert(
         out.section("[communities.tags]");
         out.keys(&tags);
     }
+}
+
+/// Reads `custom_communities` and adds the key.
+pub(crate) fn custom(section: &Section<'_>, keys: &mut Keys) {
+    let mut table = Keys::default();
+    for (name, value) in section.entries() {
+        let forms = notations(Some(value), DynamicValue::Rtt);
+        table.strings(&quoted(&name), &texts(&forms));
+    }
+    keys.table("custom", &table);
 }
 
 /// The form of a community.

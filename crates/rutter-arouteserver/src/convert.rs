@@ -254,10 +254,9 @@ impl<'a> General<'a> {
             cfg.section("communities"),
             &self.clients.aliases,
             self.well_known,
-            round_trip_times(cfg, options),
+            more_communities(cfg, options),
             &mut out,
         );
-        custom_communities(cfg);
         self.clients.write(&mut out);
         out.finish()
     }
@@ -353,20 +352,15 @@ fn well_known(cfg: &Section<'_>) -> Option<&'static str> {
     converted
 }
 
-/// The keys of round-trip times.
-fn round_trip_times(cfg: &Section<'_>, options: &Options) -> Keys {
+/// The keys of round-trip times and custom communities.
+fn more_communities(cfg: &Section<'_>, options: &Options) -> Keys {
     let mut keys = Keys::default();
     if let Some(thresholds) = cfg.get("rtt_thresholds") {
         keys.numbers("rtt-thresholds", &thresholds.asns());
     }
+    communities::custom(&cfg.section("custom_communities"), &mut keys);
     if let Some(path) = &options.rtt_file {
         keys.string("rtt-file", path);
     }
     keys
-}
-
-fn custom_communities(cfg: &Section<'_>) {
-    if let Some(value) = cfg.get("custom_communities") {
-        value.note("not converted: Rutter adds no communities of this kind yet");
-    }
 }

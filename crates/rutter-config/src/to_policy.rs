@@ -61,6 +61,7 @@ impl Config {
             allow_prefixes: session.allow_prefixes.clone(),
             allow_origins: session.allow_origins.clone(),
             blackhole: PerFamily::from_fn(|family| checks.blackhole.accepts(family)),
+            blackhole_communities: self.communities.blackhole.clone(),
             graceful_shutdown: checks.graceful_shutdown,
             rpki_invalid: action(checks.rpki_invalid),
             mark_origin_state: self.marks_origin_state(),

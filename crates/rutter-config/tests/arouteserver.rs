@@ -64,12 +64,22 @@ cfg:
     local_pref: 0
   rfc1997_wellknown_communities:
     policy: rfc1997
+  rtt_thresholds: 5, 10, 500
+  custom_communities:
+    from_europe:
+      std: "65511:1"
+      lrg: "rs_as:65511:1"
   communities:
     do_not_announce_to_any: { std: "0:rs_as", lrg: "rs_as:0:0", ext: "rt:0:rs_as" }
     do_not_announce_to_peer: { std: "0:peer_as", lrg: "rs_as:0:peer_as" }
     prepend_once_to_peer: { std: "65501:peer_as", lrg: "rs_as:101:peer_as" }
     prepend_twice_to_peer: { std: "65502:peer_as", lrg: "rs_as:102:peer_as" }
     prepend_thrice_to_peer: { std: "65503:peer_as" }
+    prepend_once_to_any: { std: "65521:65521", lrg: "rs_as:65521:65521" }
+    prepend_twice_to_any: { std: "65522:65522", lrg: "rs_as:65522:65522" }
+    blackholing: { std: "65534:0", lrg: "rs_as:666:0" }
+    add_noexport_to_peer: { ext: "rt:65510:peer_as" }
+    do_not_announce_to_peers_with_rtt_higher_than: { lrg: "rs_as:64532:dyn_val" }
     prefix_present_in_as_set: { lrg: "rs_as:1001:1" }
     reject_cause: { lrg: "rs_as:1101:dyn_val" }
     rpki_bgp_origin_validation_valid: { lrg: "rs_as:1000:1" }
@@ -88,6 +98,7 @@ clients:
     ip: 192.0.2.12
     16bit_mapped_asn: 64512
     cfg:
+      attach_custom_communities: [from_europe]
       passive: True
       rfc8950: True
       filtering:

@@ -1,9 +1,10 @@
 //! The compiled action communities: find the action of a received community.
 
 use rutter_net::{Asn, Community, ExtendedCommunity, LargeCommunity};
+use rutter_wire::attr::Attributes;
 
 use crate::notation::{Match, match_fields};
-use crate::{Action, ExportSettings, Field, Notation};
+use crate::{Action, ActionCommunity, ExportSettings, Field, Notation};
 
 /// A community that matched an action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,14 +30,25 @@ pub(crate) struct ActionTable {
 impl ActionTable {
     /// Compiles the notations, with our AS in place of `self`.
     pub(crate) fn new(settings: &ExportSettings) -> Self {
-        let local = settings.local_asn.0;
+        ActionTable {
+            aliases: {
+                let mut aliases = settings.aliases.clone();
+                aliases.sort_unstable();
+                aliases
+            },
+            ..Self::of(settings.actions.clone(), settings.local_asn)
+        }
+    }
+
+    /// Compiles notations without aliases.
+    pub(crate) fn of(mut actions: Vec<ActionCommunity>, local: Asn) -> Self {
+        let local = local.0;
         let mut table = ActionTable {
             standard: Vec::new(),
             extended: Vec::new(),
             large: Vec::new(),
-            aliases: settings.aliases.clone(),
+            aliases: Vec::new(),
         };
-        let mut actions = settings.actions.clone();
         actions.sort_by_key(|a| a.notation.is_variable());
         for action in actions {
             match action.notation {
@@ -51,8 +63,20 @@ impl ActionTable {
                 }
             }
         }
-        table.aliases.sort_unstable();
         table
+    }
+
+    /// Returns whether some community of the attributes has an action.
+    pub(crate) fn matches_any(&self, attributes: &Attributes<'_>) -> bool {
+        attributes.communities().any(|c| self.standard(c).is_some())
+            || self.has_extended()
+                && attributes
+                    .extended_communities()
+                    .any(|c| self.extended(c).is_some())
+            || self.has_large()
+                && attributes
+                    .large_communities()
+                    .any(|c| self.large(c).is_some())
     }
 
     pub(crate) fn has_extended(&self) -> bool {

@@ -49,11 +49,13 @@ pub enum Action {
     PrependRttLower,
     /// Prepend for peers whose round-trip time exceeds the threshold.
     PrependRttHigher,
+    /// The same as BLACKHOLE (RFC 7999), which is added. Only where blackholing is accepted.
+    Blackhole,
 }
 
 impl Action {
     /// All actions with their keys in the configuration file.
-    pub const ALL: [(Action, &'static str); 17] = [
+    pub const ALL: [(Action, &'static str); 18] = [
         (Action::NotToAny, "not-to-any"),
         (Action::NotToPeer, "not-to-peer"),
         (Action::ToAny, "to-any"),
@@ -71,6 +73,7 @@ impl Action {
         (Action::ToRttHigher, "to-rtt-higher"),
         (Action::PrependRttLower, "prepend-rtt-lower"),
         (Action::PrependRttHigher, "prepend-rtt-higher"),
+        (Action::Blackhole, "blackhole"),
     ];
 
     /// The key in the configuration file.
@@ -294,7 +297,16 @@ impl ExportPolicy {
             hits.filter_map(|c| self.table.large(c))
                 .for_each(|hit| actions.add(hit));
         }
+        if actions.add_blackhole {
+            self.honour_blackhole(&mut actions);
+            actions.add_blackhole &= self.settings.accepts_blackhole;
+        }
         actions.audience()
+    }
+
+    fn honour_blackhole(&self, actions: &mut ExportActions<'_>) {
+        actions.blackhole |= self.settings.accepts_blackhole;
+        actions.add_no_export |= self.settings.blackhole_no_export;
     }
 
     /// Returns whether the route is advertised unchanged to all clients: no community asks for an action, and none is
@@ -379,10 +391,7 @@ impl ExportPolicy {
             Community::NO_EXPORT | Community::NO_EXPORT_SUBCONFED if honour => {
                 actions.no_export = true;
             }
-            Community::BLACKHOLE => {
-                actions.blackhole |= self.settings.accepts_blackhole;
-                actions.add_no_export |= self.settings.blackhole_no_export;
-            }
+            Community::BLACKHOLE => self.honour_blackhole(actions),
             _ => {}
         }
     }

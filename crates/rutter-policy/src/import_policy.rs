@@ -6,6 +6,7 @@ use rutter_net::{Asn, Family, Ipv4Prefix, Ipv6Prefix, Prefix};
 use rutter_rpki::{PathState, Rov};
 use rutter_wire::attr::Attributes;
 
+use crate::action_table::ActionTable;
 use crate::data_checks;
 use crate::family_checks::{FamilyChecks, ipv4_checks, ipv6_checks};
 use crate::origin_state_community;
@@ -56,6 +57,8 @@ pub struct ImportPolicy {
     next_hops: Option<Vec<IpAddr>>,
     /// No check of outside data is on, no route is marked, and every reason rejects.
     is_plain: bool,
+    /// The communities that mean the same as BLACKHOLE, if blackholing is accepted.
+    blackhole: Option<ActionTable>,
     v4: FamilyChecks<u32>,
     v6: FamilyChecks<u128>,
 }
@@ -66,6 +69,7 @@ impl ImportPolicy {
         ImportPolicy {
             path: PathChecks::new(&settings),
             next_hops: allowed_next_hops(&settings),
+            blackhole: blackhole_table(&settings),
             v4: ipv4_checks(&settings),
             v6: ipv6_checks(&settings),
             is_plain: !needs_data(&settings) && !settings.tag_rejected && !settings.marks_routes(),
@@ -151,6 +155,9 @@ impl ImportPolicy {
                 shutdown |= community == Community::GRACEFUL_SHUTDOWN;
                 blackhole |= community == Community::BLACKHOLE;
             }
+        }
+        if let (Some(table), true, false) = (&self.blackhole, takes_blackhole, blackhole) {
+            blackhole = table.matches_any(attributes);
         }
         (
             shutdown && self.settings.graceful_shutdown,
@@ -259,6 +266,11 @@ fn needs_data(settings: &ImportSettings) -> bool {
     settings.validates_origin()
         || settings.path_relation().is_some()
         || settings.irr_member().is_some()
+}
+
+fn blackhole_table(settings: &ImportSettings) -> Option<ActionTable> {
+    let communities = settings.blackhole_communities.clone();
+    (!communities.is_empty()).then(|| ActionTable::of(communities, settings.local_asn))
 }
 
 /// Returns the allowed next hops, sorted; `None` for any.

@@ -8,7 +8,9 @@ use rutter_irr::IrrMember;
 use rutter_net::{Asn, PerFamily, Prefix};
 use rutter_rpki::Relation;
 
-use crate::{CheckAction, CustomMarks, MarkedPrefixes, NextHopRule, PrefixMatch, Role};
+use crate::{
+    ActionCommunity, CheckAction, CustomMarks, MarkedPrefixes, NextHopRule, PrefixMatch, Role,
+};
 
 /// The extent to which the policy applies to a neighbor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -110,6 +112,8 @@ pub struct ImportSettings {
     pub allow_origins: Vec<Asn>,
     /// Accept host routes with BLACKHOLE (RFC 7999).
     pub blackhole: PerFamily<bool>,
+    /// Communities that mean the same as BLACKHOLE.
+    pub blackhole_communities: Vec<ActionCommunity>,
     /// Honour GRACEFUL_SHUTDOWN (RFC 8326).
     pub graceful_shutdown: bool,
     /// The action for routes whose origin is invalid (RFC 6811).
@@ -176,6 +180,7 @@ impl Default for ImportSettings {
             allow_prefixes: Vec::new(),
             allow_origins: Vec::new(),
             blackhole: PerFamily::both(false),
+            blackhole_communities: Vec::new(),
             graceful_shutdown: true,
             rpki_invalid: CheckAction::Off,
             mark_origin_state: false,

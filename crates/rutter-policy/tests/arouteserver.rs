@@ -306,15 +306,15 @@ fn every_control_community_works_in_all_three_forms() {
 fn communities_combine_as_the_manual_of_arouteserver_says() {
     let policy = policy();
     for (communities, expected) in [
-        // "Routes … not announced to any client, unless they are also tagged with announce_to_peer."
+        // announce_to_peer is an exception from do_not_announce_to_any.
         ("0:64500 64500:2", "- = - - -"),
-        // "If a route is tagged with the two conflicting communities …, the route is not advertised to the peer."
+        // do_not_announce_to_peer has precedence over announce_to_peer.
         ("0:2 64500:2", "= - = = ="),
         ("0:64500 0:2 64500:1:2", "- - - - -"),
-        // "Announced to clients that have a RTT lower than …, even if they are tagged with do_not_announce_to_any."
+        // So are the forms by round-trip time.
         ("0:64500 64532:20", "= = - - -"),
         ("0:64500 64500:64533:20", "- - = = -"),
-        // "If also tagged with do_not_announce_to_peer it is not advertised … even if it matches the RTT criterion."
+        // do_not_announce_to_peer has precedence over these, too.
         ("0:64500 64532:20 0:1", "- = - - -"),
         // Forms mix.
         ("0:64500 rt:64532:5 64500:1:5", "= - - - ="),
@@ -322,7 +322,7 @@ fn communities_combine_as_the_manual_of_arouteserver_says() {
         ("65501:64500 64538:20 64543:20 65502:4", "2 2 3 2 1"),
         ("64541:20 64543:200", "= = 1 3 ="),
         ("64537:200 64539:5", "3 1 1 = ="),
-        // The value "is not in rtt_thresholds, action not performed".
+        // A time that is no threshold does nothing.
         ("64530:1000 64537:0 64531:0", "= = = = ="),
         ("65281:64500 65282:2 65503:1", "3E EA E E E"),
     ] {
@@ -333,8 +333,9 @@ fn communities_combine_as_the_manual_of_arouteserver_says() {
 #[test]
 fn the_table_has_every_key() {
     for (_, key) in Action::ALL {
-        // `to-any` is what happens without a community, and `only-to-peer` is `not-to-any` with `to-peer`.
-        let is_ours = ["to-any", "only-to-peer"].contains(&key);
+        // `to-any` is what happens without a community, and `only-to-peer` is `not-to-any` with `to-peer`. The tests of
+        // rutter-rib have `blackhole`, which needs an import policy.
+        let is_ours = ["to-any", "only-to-peer", "blackhole"].contains(&key);
         assert!(
             is_ours || SCHEME.iter().any(|(_, of, _)| *of == key),
             "{key}"

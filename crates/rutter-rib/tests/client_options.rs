@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use lab::*;
 use rutter_net::{Asn, Community, PerFamily};
-use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportSettings};
+use rutter_policy::{
+    Action, ActionCommunity, ExportPolicy, ExportSettings, ImportPolicy, ImportSettings,
+};
 use rutter_rib::*;
 use rutter_wire::attr::code;
 use rutter_wire::update;
@@ -124,6 +126,43 @@ fn blackhole_routes_go_only_to_clients_that_want_them() {
     assert_eq!(update::split(body).unwrap().withdrawn, [32, 203, 0, 113, 1]);
     assert_eq!(lab.received(PeerId(0)), []);
     assert_eq!(lab.received(PeerId(3)), []);
+}
+
+#[test]
+fn an_own_community_means_the_same_as_blackhole() {
+    let mut lab = Lab::empty();
+    let notation = "self:666:0".parse().unwrap();
+    let own = ActionCommunity::new(Action::Blackhole, notation).unwrap();
+    lab.rib
+        .replace_export(export(|settings| settings.actions.push(own)), || {});
+    let accepting = |index, asn| {
+        let mut member = member(index, asn, ClientOptions::default());
+        member.import = Arc::new(ImportPolicy::new(ImportSettings {
+            blackhole_communities: vec![own],
+            local_asn: Asn(LOCAL),
+            ..member.import.settings().clone()
+        }));
+        member
+    };
+    lab.add(accepting(1, 1), |_| {});
+    lab.add(accepting(2, 2), |_| {});
+    lab.add(neighbor(3, CLIENT, 3), |_| {});
+    let block = |asn: u32| {
+        let community: Vec<u8> = [LOCAL, 666, 0]
+            .into_iter()
+            .flat_map(u32::to_be_bytes)
+            .collect();
+        Block::new(&[asn]).with(0xc0, code::LARGE_COMMUNITIES, &community)
+    };
+    // The host route is accepted for it. Clients receive the well-known community instead.
+    lab.announce(0, &block(1).0, "203.0.113.1/32");
+    let sent = lab.block(1).unwrap();
+    assert_eq!(communities(&sent), ["65535:666"]);
+    assert_eq!(parse(&sent, true).large_communities().count(), 0);
+    // Both at once are one.
+    let both = block(1).with(0xc0, code::COMMUNITIES, &[0xff, 0xff, 0x02, 0x9a]);
+    lab.announce(0, &both.0, "203.0.113.2/32");
+    assert_eq!(communities(&lab.block(1).unwrap()), ["65535:666"]);
 }
 
 #[test]

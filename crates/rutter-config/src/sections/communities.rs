@@ -74,6 +74,9 @@ section! {
         /// This speaker is about to stop: add GRACEFUL_SHUTDOWN (RFC 8326) to all routes that leave our AS, so that peers move their traffic first.
         "perform-graceful-shutdown": "true, false", default "false", reload Reevaluates
             => perform_graceful_shutdown: bool = false, read Item::bool;
+        /// Communities of your own that mean the same as BLACKHOLE (RFC 7999), for members without the well-known one. They count where `checks.blackhole` accepts it. Rutter adds BLACKHOLE and removes them.
+        "blackhole": "notations", default "none", reload Reevaluates
+            => blackhole: Vec<ActionCommunity> = Vec::new(), read |i| notations(i, Action::Blackhole);
         /// NO_EXPORT and NO_ADVERTISE of a received route: pass them on, or honour them here.
         "rfc1997": "`\"pass\"`, `\"honour\"`", default "`\"pass\"` with `[exchange]`, else `\"honour\"`", reload Reevaluates
             => rfc1997: WellKnown = WellKnown::Honour,
@@ -114,6 +117,7 @@ impl Communities {
             &self.to_rtt_higher,
             &self.prepend_rtt_lower,
             &self.prepend_rtt_higher,
+            &self.blackhole,
         ]
         .into_iter()
         .flatten()
