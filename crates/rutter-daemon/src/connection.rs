@@ -98,9 +98,10 @@ impl Default for GatherBuffer {
     }
 }
 
-/// The bytes read at once, which are also the share of one connection in a turn: a few milliseconds of work. Everybody
-/// else's changes wait for it.
-const READ_SHARE: usize = 64 * 1024;
+/// The most bytes read at once, which are also the share of one connection in a turn.
+pub(crate) const READ_SHARE: usize = 256 * 1024;
+/// The same while other neighbors send single changes: these wait for it. It is a millisecond or two of work.
+pub(crate) const SMALL_READ_SHARE: usize = 64 * 1024;
 /// The buffer of a read: the start of a message, up to its largest length, comes first.
 pub(crate) const INPUT_LEN: usize = READ_SHARE + 64 * 1024;
 /// The bytes gathered from the stream for one `writev`.
@@ -129,11 +130,11 @@ impl Connection {
         }
     }
 
-    /// Reads once. The rest of the last read comes before the new bytes.
-    pub(crate) fn read(&mut self, input: &mut [u8]) -> ReadOutcome {
+    /// Reads once, at most `share` bytes. The rest of the last read comes before the new bytes.
+    pub(crate) fn read(&mut self, input: &mut [u8], share: usize) -> ReadOutcome {
         let kept = self.partial.len();
         input[..kept].copy_from_slice(&self.partial);
-        let room = &mut input[kept..][..READ_SHARE];
+        let room = &mut input[kept..][..share];
         loop {
             return match self.socket.read(room) {
                 Ok(0) => ReadOutcome::Closed(None),

@@ -4,12 +4,17 @@ use rutter_rib::{Batch, PeerId, Pushed};
 use rutter_session::{ConnectionId, Input, Timer};
 use rutter_wire::frame::{self, Frame, MessageType};
 
-use crate::connection::{ConnectionKey, INPUT_LEN, ReadOutcome};
+use crate::connection::{ConnectionKey, INPUT_LEN, READ_SHARE, ReadOutcome, SMALL_READ_SHARE};
 use crate::peer::EndCause;
 use crate::session_driver::SessionDriver;
 
 /// The number of reads before a hold timer expires. A neighbor that needs more sends neither KEEPALIVEs nor UPDATEs.
 const READS_BEFORE_TIMER: usize = 8;
+
+/// A read of no more bytes than this brings single changes.
+const SINGLE_CHANGES: usize = 1_024;
+/// The time for which neighbors have small shares after single changes, milliseconds.
+const SMALL_SHARES_MS: u64 = 200;
 
 /// The buffers of a thread for received bytes and UPDATEs.
 ///
@@ -18,6 +23,8 @@ pub(crate) struct Receiver {
     input: Box<[u8]>,
     batch: Batch,
     bytes_in_turn: usize,
+    /// Until this time, milliseconds, neighbors have small shares.
+    small_shares_until_ms: u64,
 }
 
 impl Default for Receiver {
@@ -26,6 +33,7 @@ impl Default for Receiver {
             input: vec![0; INPUT_LEN].into(),
             batch: Batch::new(),
             bytes_in_turn: 0,
+            small_shares_until_ms: 0,
         }
     }
 }
@@ -89,14 +97,21 @@ impl Receiver {
             return false;
         }
         let mut input = std::mem::take(&mut self.input);
-        match connection.read(&mut input) {
+        let share = match driver.now_ms < self.small_shares_until_ms {
+            true => SMALL_READ_SHARE,
+            false => READ_SHARE,
+        };
+        match connection.read(&mut input, share) {
             ReadOutcome::Bytes { total, new } => {
                 self.bytes_in_turn += new;
                 connection.share.count(new, driver.now_ms);
                 if let Some(peer) = driver.peers.get_mut(key.slot) {
                     peer.status.received.count_bytes(new);
                 }
-                self.split_messages(driver, key, &input[..total]);
+                let updates = self.split_messages(driver, key, &input[..total]);
+                if updates > 0 && new <= SINGLE_CHANGES {
+                    self.small_shares_until_ms = driver.now_ms + SMALL_SHARES_MS;
+                }
             }
             ReadOutcome::Closed(error) => {
                 let cause = error.map_or(EndCause::Closed, EndCause::Failed);
@@ -108,8 +123,13 @@ impl Receiver {
         driver.peers.connection_mut(key).is_some_and(|c| c.readable)
     }
 
-    /// Handles the whole messages of the input and keeps the rest for the next read.
-    fn split_messages(&mut self, driver: &mut SessionDriver, key: ConnectionKey, input: &[u8]) {
+    /// Handles the whole messages of the input and keeps the rest for the next read. Returns the number of UPDATEs.
+    fn split_messages(
+        &mut self,
+        driver: &mut SessionDriver,
+        key: ConnectionKey,
+        input: &[u8],
+    ) -> u64 {
         let mut rest = input;
         let mut updates = 0;
         while let Some(max_len) = driver.max_message_len(key) {
@@ -146,6 +166,7 @@ impl Receiver {
         if updates > 0 {
             driver.updates_received(key.slot, updates);
         }
+        updates
     }
 
     fn push_update(&mut self, driver: &mut SessionDriver, slot: usize, peer: PeerId, body: &[u8]) {

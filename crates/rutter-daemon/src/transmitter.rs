@@ -60,13 +60,19 @@ impl Transmitter {
             }
             _ => None,
         };
-        if let Some((stream, _)) = &mut stream {
+        let mut is_discarding = false;
+        if let Some((stream, rib)) = &mut stream {
             stream.note_backlog();
+            stream.discard_some(rib);
+            is_discarding = stream.is_discarding();
         }
         let has_stream_bytes = stream
             .as_ref()
             .is_some_and(|(stream, _)| !stream.is_drained() || stream.has_more());
         if !connection.writable || !(has_stream_bytes || connection.has_control()) {
+            if is_discarding {
+                driver.write_queue.push(key.slot);
+            }
             return;
         }
         let before = connection.written;

@@ -194,6 +194,8 @@ pub(crate) enum Phase {
     Live,
     /// It has left the log at `until` (position), reads it up to there, then catches up.
     Leaving { until: u64 },
+    /// It has left the log at `until`, and its unread part of the log becomes marks, slice by slice.
+    Discarding { until: u64 },
     /// It is sent the marked destinations.
     CatchingUp,
 }

@@ -80,6 +80,8 @@ const SLICE: usize = 1024;
 const SLICE_ROUTES: usize = 8 * 1024;
 /// The destinations taken at once.
 const SEVERAL: usize = 16;
+/// The bytes of the log that are turned into marks at once: some milliseconds.
+const DISCARDED_AT_ONCE: u64 = 128 * 1024;
 /// The slices without anything for the client that one call visits.
 const MAX_SILENT_SLICES: usize = 8;
 /// The number of destinations that are cheap enough to finish while all shards are locked.
@@ -147,6 +149,7 @@ impl ClientStream {
                         continue;
                     }
                 }
+                Phase::Discarding { until } => self.discard(rib, until),
                 Phase::CatchingUp => self.catch_up(rib),
             }
             if self.queued == before {
@@ -428,6 +431,9 @@ impl ClientStream {
     /// Checks the pace of the client; call it now and then while [`Rib::congested`]. A client that holds the log back
     /// leaves it. When it reads again it is sent the present state of the destinations that it missed.
     pub fn check_lag(&mut self, rib: &Rib, now_ms: u64) {
+        if self.is_discarding() {
+            return self.discard_some(rib);
+        }
         if now_ms.saturating_sub(std::mem::replace(&mut self.checked_ms, now_ms)) > FORGET_MS {
             self.set_slow(None);
         }
@@ -446,7 +452,9 @@ impl ClientStream {
         if slow_ms >= patience || are_few && slow_ms >= SLOW_MS {
             self.set_slow(None);
             self.leave_log(rib);
-            self.mark_unsent(rib);
+            if let Phase::Leaving { until } = self.phase {
+                self.phase = Phase::Discarding { until };
+            }
         }
     }
 
@@ -454,7 +462,8 @@ impl ClientStream {
     pub fn note_backlog(&mut self) {
         let end = self.group.end.load(Ordering::Relaxed);
         let unread = end.saturating_sub(self.position()) as usize;
-        self.set_backlogged(unread + self.queued > BACKLOG && self.phase != Phase::CatchingUp);
+        let follows = matches!(self.phase, Phase::Live | Phase::Leaving { .. });
+        self.set_backlogged(follows && unread + self.queued > BACKLOG);
     }
 
     fn set_backlogged(&mut self, is: bool) {
@@ -488,13 +497,25 @@ impl ClientStream {
         self.slow_since_ms = since_ms;
     }
 
-    /// Turns the unsent part of the log into marks.
-    fn mark_unsent(&mut self, rib: &Rib) {
-        let Phase::Leaving { until } = self.phase else {
-            return;
-        };
+    /// Returns whether the client has left the log and its unread part is being discarded: call
+    /// [`ClientStream::discard_some`] every turn.
+    pub fn is_discarding(&self) -> bool {
+        matches!(self.phase, Phase::Discarding { .. })
+    }
+
+    /// Discards some of the log that the client left unread. It is sent the present state of the destinations in it
+    /// later.
+    pub fn discard_some(&mut self, rib: &Rib) {
+        if let Phase::Discarding { until } = self.phase {
+            self.discard(rib, until);
+        }
+    }
+
+    /// Turns a slice of the unsent part of the log into marks. The log may be long, and others wait.
+    fn discard(&mut self, rib: &Rib, until: u64) {
         let mut unsent = Unsent::new(rib, self.peer, self.group.style.add_path);
-        while self.position() < until {
+        let end = until.min(self.position() + DISCARDED_AT_ONCE);
+        while self.position() < end {
             let Some(next) = self.next_segment().map(Arc::clone) else {
                 break;
             };
@@ -504,8 +525,10 @@ impl ClientStream {
             self.cursor = Some(next);
         }
         unsent.finish();
-        self.stop_following();
-        rib.demotions.fetch_add(1, Ordering::Relaxed);
+        if self.position() >= until {
+            self.stop_following();
+            rib.demotions.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Returns the next bytes as shared slices (at most 1,024), up to the next [`ClientStream::file_range`].

@@ -347,6 +347,43 @@ fn a_client_that_reads_nothing_leaves_the_log_and_is_exact_afterwards() {
     assert!(messages(usize::from(PEERS) - 1) * 4 < messages(1));
 }
 
+/// The log that a client left unread may be long. It is not turned into marks in one go: others wait.
+#[test]
+fn a_long_log_is_discarded_in_slices() {
+    const LIMIT: usize = 2 << 20;
+    let mut world = World::new(3, 1, LIMIT);
+    (0..3).for_each(|peer| world.up(peer, false));
+    world.settle();
+    let prefixes: Vec<Prefix> = (0..5_000u32)
+        .map(|number| format!("10.{}.{}.0/24", number / 256, number % 256))
+        .map(|text| text.parse().unwrap())
+        .collect();
+    let mut round = 0;
+    while !world.rib.congested() {
+        round += 1;
+        let attrs = Attrs {
+            path: vec![asn(0), 1 + round],
+            origin: 0,
+            med: None,
+            communities: vec![],
+        };
+        world.announce_many(0, &prefixes, &attrs);
+        world.drain(2);
+    }
+    let mut slices = 0;
+    while world.rib.demotions() == 0 {
+        slices += 1;
+        assert!(slices < 100, "the client leaves the log");
+        let client = world.clients[1].as_mut().unwrap();
+        client.check_lag(&world.rib, 60_000 + slices * 500);
+    }
+    assert!(slices > 10, "{slices} slices of {LIMIT} bytes");
+    world.settle();
+    let clients = [1, 2].map(|peer: usize| world.clients[peer].as_ref().unwrap());
+    assert_eq!(clients[0].held.len(), prefixes.len());
+    assert_eq!(clients[0].held, clients[1].held);
+}
+
 #[test]
 fn where_all_are_slow_they_share_the_log_instead_of_leaving_it() {
     const CLIENTS: u16 = 64;
