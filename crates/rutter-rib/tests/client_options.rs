@@ -147,20 +147,20 @@ fn an_own_community_means_the_same_as_blackhole() {
     lab.add(accepting(1, 1), |_| {});
     lab.add(accepting(2, 2), |_| {});
     lab.add(neighbor(3, CLIENT, 3), |_| {});
-    let block = |asn: u32| {
-        let community: Vec<u8> = [LOCAL, 666, 0]
-            .into_iter()
-            .flat_map(u32::to_be_bytes)
-            .collect();
-        Block::new(&[asn]).with(0xc0, code::LARGE_COMMUNITIES, &community)
-    };
+    let own_value: Vec<u8> = [LOCAL, 666, 0]
+        .into_iter()
+        .flat_map(u32::to_be_bytes)
+        .collect();
     // The host route is accepted for it. Clients receive the well-known community instead.
-    lab.announce(0, &block(1).0, "203.0.113.1/32");
+    let block = Block::new(&[1]).with(0xc0, code::LARGE_COMMUNITIES, &own_value);
+    lab.announce(0, &block.0, "203.0.113.1/32");
     let sent = lab.block(1).unwrap();
     assert_eq!(communities(&sent), ["65535:666"]);
     assert_eq!(parse(&sent, true).large_communities().count(), 0);
     // Both at once are one.
-    let both = block(1).with(0xc0, code::COMMUNITIES, &[0xff, 0xff, 0x02, 0x9a]);
+    let both = Block::new(&[1])
+        .with(0xc0, code::COMMUNITIES, &[0xff, 0xff, 0x02, 0x9a])
+        .with(0xc0, code::LARGE_COMMUNITIES, &own_value);
     lab.announce(0, &both.0, "203.0.113.2/32");
     assert_eq!(communities(&lab.block(1).unwrap()), ["65535:666"]);
 }
