@@ -157,7 +157,12 @@ fn an_own_community_means_the_same_as_blackhole() {
     let sent = lab.block(1).unwrap();
     assert_eq!(communities(&sent), ["65535:666"]);
     assert_eq!(parse(&sent, true).large_communities().count(), 0);
-    // Both at once are one.
+    // Both at once are one, and in any order.
+    let unordered = Block::new(&[1])
+        .with(0xc0, code::LARGE_COMMUNITIES, &own_value)
+        .with(0xc0, code::COMMUNITIES, &[0, 1, 0, 2]);
+    lab.announce(0, &unordered.0, "203.0.113.3/32");
+    assert_eq!(communities(&lab.block(1).unwrap()), ["1:2", "65535:666"]);
     let both = Block::new(&[1])
         .with(0xc0, code::COMMUNITIES, &[0xff, 0xff, 0x02, 0x9a])
         .with(0xc0, code::LARGE_COMMUNITIES, &own_value);

@@ -192,14 +192,13 @@ impl Rewriter<'_, '_> {
             while let Some(code) = added.next_if(|code| *code < raw.code) {
                 self.add(code);
             }
-            added.next_if_eq(&raw.code);
             self.pass(&raw);
         }
         added.for_each(|code| self.add(code));
     }
 
-    /// The codes of the attributes that the result must contain, ascending. [`Rewriter::pass`] handles those that the
-    /// set has already.
+    /// The codes of the attributes that the result must contain and the set does not, ascending. [`Rewriter::pass`]
+    /// changes those that the set has: a neighbor may have sent its attributes in any order (RFC 4271 §5).
     fn attributes_to_add(&self, family: Family) -> std::iter::Peekable<std::vec::IntoIter<u8>> {
         let mut codes = Vec::new();
         if self.new_ipv4_next_hop().is_some() && family == Family::Ipv4Unicast {
@@ -222,6 +221,9 @@ impl Rewriter<'_, '_> {
         }
         if self.style.add_otc || self.class.add_otc {
             codes.push(code::ONLY_TO_CUSTOMER);
+        }
+        if !codes.is_empty() {
+            codes.retain(|code| self.attributes.iter().all(|raw| raw.code != *code));
         }
         codes.sort_unstable();
         codes.into_iter().peekable()
