@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use rutter_config::schema::{Key, Part, SECTIONS, SESSION, TABLES, next_start, resets_session};
+use rutter_config::{InvalidRoutes, IrrCheck};
 use rutter_policy::RejectReason;
 
 fn manual() -> PathBuf {
@@ -101,6 +102,23 @@ fn every_toml_block_of_the_manual_is_valid() {
         let loaded = rutter_config::Config::parse(block, Path::new("manual.toml")).unwrap();
         assert_eq!(loaded.warnings, []);
     }
+}
+
+#[test]
+fn the_guide_has_the_policy_of_an_exchange_in_under_60_lines() {
+    let guide = manual().with_file_name("policy.md");
+    let text = std::fs::read_to_string(guide).unwrap();
+    let block = text.split("```toml\n").nth(1).unwrap();
+    let block = block.split("```").next().unwrap();
+    assert!(block.lines().count() < 60, "{}", block.lines().count());
+    let loaded = rutter_config::Config::parse(block, Path::new("policy.toml"));
+    let loaded = loaded.unwrap_or_else(|errors| panic!("{errors:#?}"));
+    assert_eq!(loaded.warnings, []);
+    let checks = &loaded.config.checks;
+    assert_eq!(checks.rpki_invalid, InvalidRoutes::Reject);
+    assert_eq!(checks.aspa_invalid, InvalidRoutes::Reject);
+    assert_eq!(checks.irr, IrrCheck::OriginAndPrefix);
+    assert_eq!(loaded.config.irr_members.len(), 2);
 }
 
 /// Returns a default of the manual as TOML, if it is a value.
