@@ -7,7 +7,7 @@ use rutter_net::{Asn, Family, PerFamily};
 use rutter_policy::{
     CheckAction, ClassTag, ExportSettings, ImportRule, ImportSettings, Role, TagState,
 };
-use rutter_rpki::Relation;
+use rutter_rpki::{PathState, Relation, Rov};
 
 use crate::tag_notation::TagNotation;
 use crate::{
@@ -64,11 +64,11 @@ impl Config {
             blackhole_communities: self.communities.blackhole.clone(),
             graceful_shutdown: checks.graceful_shutdown,
             rpki_invalid: action(checks.rpki_invalid),
-            mark_origin_state: self.marks_origin_state(),
+            marked_origins: self.marked_origins(),
             obey_origin_state: !external && checks.rpki_communities == RpkiCommunities::Obey,
             relation: relation(neighbor).filter(|_| external),
             aspa_invalid: action(checks.aspa_invalid),
-            mark_path_state: self.marks_path_state(),
+            marked_paths: self.marked_paths(),
             irr_member: self.irr_member(neighbor),
             irr_invalid: match (checks.irr, checks.irr_action) {
                 (IrrCheck::Off, _) => CheckAction::Off,
@@ -143,19 +143,31 @@ impl Config {
 
 /// Marks of classes.
 impl Config {
-    /// Returns whether routes are advertised differently for the validation state of their origin.
-    fn marks_origin_state(&self) -> bool {
+    /// Returns the validation states of origins for which routes are advertised differently.
+    fn marked_origins(&self) -> Vec<Rov> {
         let tags = &self.communities.tags;
-        let marks = [&tags.rpki_valid, &tags.rpki_invalid, &tags.rpki_not_found];
-        self.checks.rpki_communities == RpkiCommunities::Send
-            || marks.iter().any(|notations| !notations.is_empty())
+        let is_sent = self.checks.rpki_communities == RpkiCommunities::Send;
+        let marks = [
+            (Rov::Valid, &tags.rpki_valid),
+            (Rov::Invalid, &tags.rpki_invalid),
+            (Rov::NotFound, &tags.rpki_not_found),
+        ];
+        let marks = marks
+            .into_iter()
+            .filter(|(_, tags)| is_sent || !tags.is_empty());
+        marks.map(|(state, _)| state).collect()
     }
 
-    /// Returns whether routes are advertised differently for the state of their path.
-    fn marks_path_state(&self) -> bool {
+    /// Returns the states of paths for which routes are advertised differently.
+    fn marked_paths(&self) -> Vec<PathState> {
         let tags = &self.communities.tags;
-        let marks = [&tags.aspa_valid, &tags.aspa_invalid, &tags.aspa_unknown];
-        marks.iter().any(|notations| !notations.is_empty())
+        let marks = [
+            (PathState::Valid, &tags.aspa_valid),
+            (PathState::Invalid, &tags.aspa_invalid),
+            (PathState::Unknown, &tags.aspa_unknown),
+        ];
+        let marks = marks.into_iter().filter(|(_, tags)| !tags.is_empty());
+        marks.map(|(state, _)| state).collect()
     }
 
     /// Returns whether routes are advertised differently for their registration in the IRR.

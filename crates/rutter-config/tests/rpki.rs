@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rutter_config::Config;
 use rutter_policy::{CheckAction, ImportSettings, TagState};
-use rutter_rpki::Relation;
+use rutter_rpki::{PathState, Relation, Rov};
 
 fn parse(text: &str) -> Config {
     let loaded = Config::parse(text, Path::new("test.toml"));
@@ -38,7 +38,7 @@ fn an_exchange_with_aspas_rejects_paths_that_they_contradict() {
     let (_, settings) = member(RPKI);
     assert_eq!(settings.aspa_invalid, CheckAction::Reject);
     assert_eq!(settings.path_relation(), Some(Relation::RouteServerClient));
-    assert!(!settings.mark_path_state);
+    assert_eq!(settings.marked_paths, []);
     let (_, settings) = member("[rpki]\nrtr = \"127.0.0.1\"");
     assert_eq!(settings.path_relation(), None, "without ASPAs");
     for (word, action) in [("off", CheckAction::Off), ("tag", CheckAction::Tag)] {
@@ -68,7 +68,8 @@ fn a_tag_marks_paths_with_their_state() {
     let tags = "[communities.tags]\naspa-valid = \"self:1001:1\"\naspa-unknown = \"self:1001:2\"\n\
         aspa-invalid = [\"self:1001:4\", \"64500:1004\"]";
     let (config, settings) = member(&format!("{RPKI}\n{tags}"));
-    assert!(settings.mark_path_state);
+    let all = [PathState::Valid, PathState::Invalid, PathState::Unknown];
+    assert_eq!(settings.marked_paths, all);
     let tags = config.export_settings().class_tags;
     let tags: Vec<(TagState, String)> = tags
         .iter()
@@ -81,6 +82,19 @@ fn a_tag_marks_paths_with_their_state() {
         (TagState::PathUnknown, "self:1001:2"),
     ];
     assert_eq!(tags, expected.map(|(state, text)| (state, text.to_owned())));
+}
+
+#[test]
+fn only_states_with_a_community_are_marked() {
+    let tag = "[communities.tags]\nrpki-invalid = \"self:1000:4\"\naspa-unknown = \"self:1001:2\"";
+    let (_, settings) = member(&format!("{RPKI}\n{tag}"));
+    assert_eq!(settings.marked_origins, [Rov::Invalid]);
+    assert_eq!(settings.marked_paths, [PathState::Unknown]);
+    let (_, settings) = member(&format!("{RPKI}\n[checks]\nrpki-communities = \"send\""));
+    assert_eq!(
+        settings.marked_origins,
+        [Rov::Valid, Rov::Invalid, Rov::NotFound]
+    );
 }
 
 #[test]

@@ -136,19 +136,23 @@ impl Draft {
     }
 
     fn add_origin_state(&mut self, settings: &ImportSettings, state: Rov) {
-        if settings.mark_origin_state || settings.rpki_invalid == CheckAction::Tag {
+        let is_invalid = state == Rov::Invalid;
+        let is_tagged = is_invalid && settings.rpki_invalid == CheckAction::Tag;
+        if is_tagged || settings.marked_origins.contains(&state) {
             self.class.origin = Some(state);
         }
-        if state == Rov::Invalid {
+        if is_invalid {
             self.fail(settings.rpki_invalid, RejectReason::RpkiInvalid);
         }
     }
 
     fn add_path_state(&mut self, settings: &ImportSettings, state: PathState) {
-        if settings.mark_path_state || settings.aspa_invalid == CheckAction::Tag {
+        let is_invalid = state == PathState::Invalid;
+        let is_tagged = is_invalid && settings.aspa_invalid == CheckAction::Tag;
+        if is_tagged || settings.marked_paths.contains(&state) {
             self.class.path = Some(state);
         }
-        if state == PathState::Invalid {
+        if is_invalid {
             self.fail(settings.aspa_invalid, RejectReason::AspaInvalid);
         }
     }

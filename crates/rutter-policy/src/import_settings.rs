@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rutter_irr::IrrMember;
 use rutter_net::{Asn, PerFamily, Prefix};
-use rutter_rpki::Relation;
+use rutter_rpki::{PathState, Relation, Rov};
 
 use crate::{
     ActionCommunity, CheckAction, CustomMarks, MarkedPrefixes, NextHopRule, PrefixMatch, Role,
@@ -118,8 +118,9 @@ pub struct ImportSettings {
     pub graceful_shutdown: bool,
     /// The action for routes whose origin is invalid (RFC 6811).
     pub rpki_invalid: CheckAction,
-    /// Mark all routes with the validation state of their origin.
-    pub mark_origin_state: bool,
+    /// The validation states of origins that clients can distinguish. A change between two other states must not send
+    /// anything.
+    pub marked_origins: Vec<Rov>,
     /// Use the state that the neighbor sends (RFC 8097) instead of our own. For iBGP: there the neighbor is in our AS.
     pub obey_origin_state: bool,
     /// The relation of the neighbor, which selects the procedure of path verification. `None`: its paths are not
@@ -127,8 +128,8 @@ pub struct ImportSettings {
     pub relation: Option<Relation>,
     /// The action for routes whose path the ASPAs contradict (draft-ietf-sidrops-aspa-verification).
     pub aspa_invalid: CheckAction,
-    /// Mark all routes with the state of their path.
-    pub mark_path_state: bool,
+    /// The states of paths that clients can distinguish, as [`Self::marked_origins`].
+    pub marked_paths: Vec<PathState>,
     /// The neighbor's number in the IRR data, which have its rules; `None` if its routes are not compared with them.
     pub irr_member: Option<IrrMember>,
     /// The action for routes that break the neighbor's rules in the IRR data.
@@ -183,11 +184,11 @@ impl Default for ImportSettings {
             blackhole_communities: Vec::new(),
             graceful_shutdown: true,
             rpki_invalid: CheckAction::Off,
-            mark_origin_state: false,
+            marked_origins: Vec::new(),
             obey_origin_state: false,
             relation: None,
             aspa_invalid: CheckAction::Off,
-            mark_path_state: false,
+            marked_paths: Vec::new(),
             irr_member: None,
             irr_invalid: CheckAction::Off,
             mark_irr_state: false,
@@ -203,12 +204,12 @@ impl ImportSettings {
     /// Returns whether routes are compared with VRPs.
     pub fn validates_origin(&self) -> bool {
         self.rule == ImportRule::Checks
-            && (self.rpki_invalid != CheckAction::Off || self.mark_origin_state)
+            && (self.rpki_invalid != CheckAction::Off || !self.marked_origins.is_empty())
     }
 
     /// The procedure by which paths are compared with ASPAs, if they are.
     pub fn path_relation(&self) -> Option<Relation> {
-        let wanted = self.aspa_invalid != CheckAction::Off || self.mark_path_state;
+        let wanted = self.aspa_invalid != CheckAction::Off || !self.marked_paths.is_empty();
         self.relation
             .filter(|_| wanted && self.rule == ImportRule::Checks)
     }

@@ -41,7 +41,7 @@ fn internal() -> ImportSettings {
         enforce_first_as: false,
         relation: None,
         obey_origin_state: true,
-        mark_origin_state: true,
+        marked_origins: vec![Rov::Valid, Rov::NotFound, Rov::Invalid],
         ..neighbor()
     }
 }
@@ -94,7 +94,7 @@ fn the_action_for_invalid_paths() {
 #[test]
 fn marks_have_the_state_of_the_path_and_a_policy_without_marks_has_none() {
     let marking = ImportSettings {
-        mark_path_state: true,
+        marked_paths: vec![PathState::Valid, PathState::Unknown, PathState::Invalid],
         ..neighbor()
     };
     for (path, state) in [
@@ -107,6 +107,12 @@ fn marks_have_the_state_of_the_path_and_a_policy_without_marks_has_none() {
         assert_eq!(class(&marking, &data(), &route).path, Some(state), "{path}");
     }
     let route = Route::path("3333 66");
+    let only_invalid = ImportSettings {
+        marked_paths: vec![PathState::Invalid],
+        ..neighbor()
+    };
+    let found = class(&only_invalid, &data(), &route);
+    assert!(found.is_plain(), "no mark distinguishes unknown paths");
     let rejecting = ImportSettings {
         aspa_invalid: CheckAction::Reject,
         ..neighbor()

@@ -210,7 +210,10 @@ fn larges(block: &[u8]) -> Vec<String> {
 
 #[test]
 fn marks_follow_the_state_of_the_path() {
-    let mut lab = exchange(|settings| settings.aspa_invalid = CheckAction::Tag);
+    let mut lab = exchange(|settings| {
+        settings.aspa_invalid = CheckAction::Tag;
+        settings.marked_paths = vec![PathState::Valid, PathState::Unknown];
+    });
     lab.rib.replace_export(marks(), || {});
     for (path, mark) in [
         (&[1][..], "64500:1001:1"),
@@ -228,6 +231,22 @@ fn marks_follow_the_state_of_the_path() {
         larges(&lab.block(1).unwrap()),
         ["64500:1001:1"],
         "other ASPAs, another mark"
+    );
+}
+
+#[test]
+fn a_change_between_states_that_no_mark_distinguishes_sends_nothing() {
+    let mut lab = exchange(|settings| settings.aspa_invalid = CheckAction::Tag);
+    lab.rib.replace_export(marks(), || {});
+    lab.announce(0, &Block::new(&[1, 9]).0, "185.1.0.0/16");
+    assert_eq!(lab.received(PeerId(1)).len(), 1);
+    replace(&lab, data(&[(9, &[1])]));
+    assert_eq!(lab.received(PeerId(1)).len(), 0, "unknown, now valid");
+    replace(&lab, data(&[(9, &[8])]));
+    assert_eq!(
+        larges(&lab.block(1).unwrap()),
+        ["64500:1001:4"],
+        "now invalid"
     );
 }
 

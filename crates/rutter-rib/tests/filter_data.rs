@@ -13,7 +13,7 @@ use rutter_policy::{
     ImportSettings, NextHopRule, RejectReason, Role, TagState,
 };
 use rutter_rib::*;
-use rutter_rpki::Vrps;
+use rutter_rpki::{Rov, Vrps};
 use rutter_wire::attr::code;
 
 /// The VRPs allow AS 1 the prefix 185.0.0.0/16 up to /20, and AS 9 the prefix 185.1.0.0/16.
@@ -259,6 +259,7 @@ fn marks(tags: &[(TagState, &str)]) -> Arc<ExportPolicy> {
 fn marks_follow_the_state_of_the_origin_and_cannot_be_forged() {
     let mut lab = exchange(|settings| {
         settings.rpki_invalid = CheckAction::Tag;
+        settings.marked_origins = vec![Rov::Valid];
     });
     let tags = [
         (TagState::OriginValid, "self:1000:1"),

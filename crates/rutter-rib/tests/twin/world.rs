@@ -184,8 +184,16 @@ pub fn neighbor(peer: u16) -> Neighbor {
             reject_invalid_asns: false,
             prefix_length: PerFamily::both(LengthRange { min: 0, max: 128 }),
             rpki_invalid: on_invalid(peer),
+            marked_origins: match on_invalid(peer) {
+                CheckAction::Tag => vec![Rov::Valid, Rov::NotFound, Rov::Invalid],
+                _ => Vec::new(),
+            },
             relation: Some(Relation::RouteServerClient),
             aspa_invalid: on_invalid_path(peer),
+            marked_paths: match on_invalid_path(peer) {
+                CheckAction::Tag => vec![PathState::Valid, PathState::Unknown, PathState::Invalid],
+                _ => Vec::new(),
+            },
             ..ImportSettings::default()
         })),
         monitored: None,
