@@ -4,3 +4,4 @@ mod client;
 mod corpus;
 mod pdu;
 mod script;
+mod twin;
