@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use super::live_data::LiveRpkiData;
 use super::settings::RpkiSettings;
 use super::worker::{Message, Worker};
-use crate::status::SourceStatus;
+use crate::status::{SourceState, SourceStatus};
 
 /// Keeps VRPs and ASPAs from RTR caches and files up to date. Dropping it stops its threads without waiting for them.
 #[derive(Debug)]
@@ -50,7 +50,13 @@ impl RpkiSource {
 
     /// The status of the whole source, named `rpki`, and then of each cache and file.
     pub fn status(&self) -> Vec<SourceStatus> {
-        self.status.lock().clone()
+        let mut rows = self.status.lock().clone();
+        if let (Some(whole), true) = (rows.first_mut(), self.thread.is_finished()) {
+            whole.state = SourceState::Failing;
+            let why = "the thread of this source ended because of a defect: restart Rutter";
+            whole.last_error = Some(why.to_owned());
+        }
+        rows
     }
 
     /// Asks all caches for new data, and reads all files again.

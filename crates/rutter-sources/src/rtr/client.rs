@@ -65,6 +65,7 @@ pub struct RtrClient {
     notified: Option<u32>,
     input: Vec<u8>,
     outputs: VecDeque<RtrOutput>,
+    connected_at: Option<Instant>,
     failures: u32,
     fault: Option<RtrFault>,
 }
@@ -119,6 +120,7 @@ impl RtrClient {
             notified: None,
             input: Vec::new(),
             outputs: VecDeque::new(),
+            connected_at: None,
             failures: 0,
             fault: None,
         }
@@ -226,6 +228,7 @@ impl RtrClient {
         if matches!(self.state, State::Connecting) {
             self.agreed = None;
             self.notified = None;
+            self.connected_at = Some(now);
             self.input.clear();
             self.query(now);
         }
@@ -344,6 +347,7 @@ impl RtrClient {
                 .refuse(1, now, self.settings.limits.version_probe);
         }
         let is_open = self.is_connected() && !matches!(fault, RtrFault::Closed(_));
+        self.forgive(now);
         self.report(fault);
         self.state = State::Disconnected {
             connect_at: now + self.backoff(),
@@ -359,6 +363,15 @@ impl RtrClient {
         self.agreed = None;
         self.state = State::Disconnected { connect_at: now };
         self.outputs.push_back(RtrOutput::Disconnect);
+    }
+
+    /// Forgets former failures if the connection worked for longer than the last wait. A cache that delivers and fails in
+    /// a loop is asked ever more rarely.
+    fn forgive(&mut self, now: Instant) {
+        let lived = self.connected_at.take().map(|at| now - at);
+        if self.agreed.is_some() && lived.is_some_and(|lived| lived > self.backoff()) {
+            self.failures = 0;
+        }
     }
 
     fn report(&mut self, fault: RtrFault) {

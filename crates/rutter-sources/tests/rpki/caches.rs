@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use rutter_net::{Asn, Ipv4Prefix, Prefix};
 use rutter_rpki::Rov;
 use rutter_sources::SourceState;
-use rutter_sources::rpki::RpkiSettings;
+use rutter_sources::rpki::{RpkiSettings, RpkiSource};
 use rutter_sources::rtr::VrpRecord;
 
 use crate::fake_cache::{FakeCache, Mode, some_vrps, vrp};
@@ -310,6 +310,17 @@ fn a_source_stops_while_it_connects_reads_or_resolves() {
     );
     stop(source);
     assert_eq!(lab.count(), 0);
+}
+
+#[test]
+fn a_defect_is_visible() {
+    let (lab, cache) = (Lab::new(), FakeCache::start(1));
+    let state = lab.folder.join("state");
+    let source = RpkiSource::start(settings(&[&cache]), &state, |_| panic!("a defect"));
+    let source = source.unwrap();
+    wait_for_state(&source, 0, SourceState::Failing);
+    assert!(whole(&source).last_error.unwrap().contains("restart"));
+    stop(source);
 }
 
 #[test]

@@ -135,6 +135,23 @@ fn attempts_become_rarer_up_to_the_retry_interval() {
 }
 
 #[test]
+fn a_cache_that_fails_after_each_answer_is_asked_ever_more_rarely() {
+    let mut script = Script::connected(RtrClientSettings::default(), 1);
+    let mut waits = Vec::new();
+    for serial in 0..5 {
+        script.answer(1, serial, &[]);
+        script.close();
+        waits.push(script.connect().as_secs());
+    }
+    assert_eq!(waits, [1, 2, 4, 8, 16]);
+    // It works again for longer than the last wait.
+    script.answer(1, 5, &[]);
+    script.advance(Duration::from_secs(17));
+    script.close();
+    assert_eq!(script.connect(), Duration::from_secs(1));
+}
+
+#[test]
 fn another_session_is_a_fault_and_data_stay_until_the_new_set() {
     for serial_query in [true, false] {
         let mut script = synchronized();

@@ -210,7 +210,6 @@ impl RtrClient {
             intervals,
         });
         self.position = Some(position);
-        self.failures = 0;
         self.fault = None;
         self.outputs.push_back(RtrOutput::Data { changed });
         let limits = self.settings.limits;
