@@ -11,7 +11,8 @@ use crate::{Config, IrrCheck, Neighbor, WhiteList};
 pub struct IrrMemberSettings {
     /// The member's AS.
     pub asn: Asn,
-    /// Its AS-SETs in capitals. None: those in `irr.peeringdb`, else its own AS alone.
+    /// Its AS-SETs in capitals. Empty: those in PeeringDB, if `irr.peeringdb` is configured. The member's own AS always
+    /// belongs to them.
     pub as_sets: Vec<String>,
     /// Exceptions.
     pub white_list: WhiteList,

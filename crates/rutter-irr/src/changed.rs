@@ -19,7 +19,7 @@ pub struct Changed {
     pub members: Vec<ChangedMember>,
 }
 
-/// A member of whom more than prefixes changed.
+/// A member with other rules, white lists of AS numbers or origins.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ChangedMember {
     /// The member.

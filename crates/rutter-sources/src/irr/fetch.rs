@@ -15,8 +15,8 @@ use super::set_graph::SetGraph;
 use super::settings::IrrSettings;
 use super::store::IrrStore;
 
-/// Fetches sets into the store. `progress` receives the number of those that are done. Returns whether a server went
-/// through all of them; single ones may have failed.
+/// Fetches sets into the store. `progress` receives the number of finished sets. Returns whether a server went
+/// through all sets; single ones may have failed.
 pub(crate) fn fetch_sets(
     servers: &mut IrrdServers<'_>,
     settings: &IrrSettings,
@@ -115,7 +115,7 @@ pub(crate) fn fetch_origins(
     went_through
 }
 
-/// Queries both families of each origin. `answers` has those that were complete before an error.
+/// Queries both families of each origin. `answers` has the origins whose replies were complete before an error.
 fn fetch_batch(
     server: &mut IrrdServer,
     origins: &[u32],

@@ -100,8 +100,8 @@ fn is_as(word: &str) -> bool {
         .is_some_and(|head| head.eq_ignore_ascii_case("AS"))
 }
 
-/// Parses words separated by spaces. Returns them with the number of those that cannot be parsed; `None` if more than
-/// `limit` can.
+/// Parses words separated by spaces. Returns them with the number of words that cannot be parsed; `None` if more than
+/// `limit` words can.
 fn words<T>(
     data: &[u8],
     limit: usize,

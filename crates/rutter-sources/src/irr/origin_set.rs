@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_numbers_and_sets_are_told_apart() {
+    fn as_numbers_and_sets_differ() {
         let set = |text: &str| text.parse::<OriginSet>();
         assert_eq!(set("as64500"), Ok(OriginSet::Asn(64_500)));
         assert!(matches!(set("AS64500:AS-FOO"), Ok(OriginSet::Named(_))));

@@ -78,11 +78,15 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
             let Some(wake) = signals.wait(timeout) else {
                 return;
             };
+            let mut is_due = wake.refresh || Instant::now() >= next;
             if wake.settings {
-                self.settings = self.shared.settings.lock().clone();
+                let settings = self.shared.settings.lock().clone();
+                // Other servers have other answers.
+                is_due |= settings.servers != self.settings.servers;
+                is_due |= settings.sources != self.settings.sources;
+                self.settings = settings;
             }
             let accepted = wake.accept && self.refusals.accept(&mut self.store);
-            let is_due = wake.refresh || Instant::now() >= next;
             if is_due {
                 let start = Instant::now();
                 self.refresh(signals, Scope::All, accepted || wake.settings);
@@ -147,7 +151,7 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
         self.store.retain(&self.wanted);
         let is_first = went_through && !self.report.is_complete;
         self.report.is_complete |= went_through;
-        if scope == Scope::All {
+        if scope == Scope::All || !went_through {
             self.conclude(went_through);
         }
         if changed || forced || (is_first && self.is_preliminary) {

@@ -12,7 +12,7 @@ use super::member_settings::IrrMemberSettings;
 pub struct IrrSettings {
     /// IRRd servers as `host:port`, in order of preference. The next one is used when one fails.
     pub servers: Vec<String>,
-    /// The registries that a server searches, in order of preference. Empty: those that the server chooses.
+    /// The registries that a server searches, in order of preference. Empty: the choice of the server.
     pub sources: Vec<String>,
     /// Time between refreshes.
     pub refresh: Duration,

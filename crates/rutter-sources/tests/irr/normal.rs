@@ -118,6 +118,30 @@ fn a_reload_fetches_only_what_is_new() {
 }
 
 #[test]
+fn a_member_that_is_new_during_an_outage_has_its_data_after_it() {
+    let (server, folder) = (FakeIrrd::start(&OBJECTS), Folder::new());
+    let foo: (u32, &[&str]) = (64_500, &["AS-FOO"]);
+    let mut bench = Bench::start(settings(&[&server.address], &[foo]), &folder);
+    bench.next();
+    bench.wait_state(SourceState::Live);
+    server.edit(|script| script.is_down = true);
+    let bar: (u32, &[&str]) = (64_510, &["AS-BAR"]);
+    bench
+        .source
+        .change_settings(settings(&[&server.address], &[foo, bar]));
+    bench.next();
+    // Missing answers add nothing: they never open the filter.
+    assert!(
+        !bench.accepts(1, "203.0.113.0/24", 64_503) && bench.accepts(0, "192.0.2.0/24", 64_500)
+    );
+    bench.wait_state(SourceState::Failing);
+    server.edit(|script| script.is_down = false);
+    bench.next();
+    assert!(bench.accepts(1, "203.0.113.0/24", 64_503));
+    bench.wait_state(SourceState::Live);
+}
+
+#[test]
 fn a_restart_without_a_server_filters_as_before() {
     let (server, folder) = (FakeIrrd::start(&OBJECTS), Folder::new());
     let members: [(u32, &[&str]); 2] = [(64_500, &["AS-FOO"]), (64_510, &["AS-BAR"])];
