@@ -24,6 +24,15 @@ impl CommandRunner<'_> {
             Command::Replace { settings, reset } => self.replace(*settings, reset),
             Command::Accepted { remote, stream } => self.accepted(remote, stream),
             Command::Clear { neighbor, action } => self.clear(neighbor, action),
+            Command::OutLimitExceeded {
+                neighbor,
+                family,
+                limit,
+            } => {
+                if let Some(slot) = self.0.peers.find(neighbor) {
+                    self.0.limit_exceeded(slot, family, limit);
+                }
+            }
             // The event loop has released its buffers.
             Command::ReleaseBuffers => {}
             Command::Shutdown { text } => self.shutdown(&text),

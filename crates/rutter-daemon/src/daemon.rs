@@ -29,7 +29,7 @@ use crate::reactor::{self, Reactor, WAKE};
 use crate::shared::{Clock, Loaded, Shared, StopRequest, Thread, unix_us};
 use crate::signals::Signals;
 use crate::status::PeerTable;
-use crate::{logging, memory, privileges};
+use crate::{logging, memory, outbound_limits, privileges};
 
 /// Starts daemons.
 pub struct Daemon;
@@ -48,6 +48,7 @@ pub struct Handle {
     control: Option<Service>,
     /// The thread that returns free memory; it ends when its sender is dropped.
     trimmer: Option<(Sender<()>, JoinHandle<()>)>,
+    limits: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 /// The reason why a daemon does not start.
@@ -126,6 +127,7 @@ impl Daemon {
             acceptor: None,
             control: None,
             trimmer: None,
+            limits: None,
         };
         Ok(Prepared { handle, polls })
     }
@@ -180,6 +182,10 @@ impl Handle {
         let shared = Arc::clone(&self.shared);
         let trimmer = named("memory", move || memory::trim_when_quiet(&shared, &end));
         self.trimmer = Some((sender, trimmer.map_err(failed("memory"))?));
+        let (sender, end) = mpsc::channel();
+        let shared = Arc::clone(&self.shared);
+        let limits = named("limits", move || outbound_limits::watch(&shared, &end));
+        self.limits = Some((sender, limits.map_err(failed("limits"))?));
         tracing::info!(
             asn = %config.asn,
             router_id = %config.router_id,
@@ -276,7 +282,7 @@ impl Handle {
             let _ = thread.join();
         }
         self.shared.sources.stop();
-        if let Some((sender, thread)) = self.trimmer.take() {
+        for (sender, thread) in self.trimmer.take().into_iter().chain(self.limits.take()) {
             drop(sender);
             let _ = thread.join();
         }

@@ -31,6 +31,7 @@ mod management;
 mod memory;
 mod mrt;
 mod neighbor_settings;
+mod outbound_limits;
 mod peer;
 mod peer_log_limits;
 mod peers;

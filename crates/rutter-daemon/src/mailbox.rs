@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mio::{Registry, Token, Waker};
 use parking_lot::Mutex;
+use rutter_config::MaxPrefix;
 use rutter_net::Family;
 
 use crate::neighbor_settings::NeighborSettings;
@@ -27,6 +28,12 @@ pub(crate) enum Command {
     Accepted { remote: IpAddr, stream: TcpStream },
     /// Carry out an operator's action on one session.
     Clear { neighbor: IpAddr, action: Clear },
+    /// More prefixes are advertised to a neighbor than `max-prefix-out` allows: end its session.
+    OutLimitExceeded {
+        neighbor: IpAddr,
+        family: Family,
+        limit: MaxPrefix,
+    },
     /// Free the working memory of a burst of UPDATEs.
     ReleaseBuffers,
     /// End all sessions with Cease/Administrative Shutdown, then the thread.

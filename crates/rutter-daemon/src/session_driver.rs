@@ -448,7 +448,8 @@ impl SessionDriver {
         }
     }
 
-    fn limit_exceeded(&mut self, slot: usize, family: Family, limit: MaxPrefix) {
+    /// Ends the session of a neighbor above a prefix limit, if the limit is more than a warning.
+    pub(crate) fn limit_exceeded(&mut self, slot: usize, family: Family, limit: MaxPrefix) {
         let restart_after_s = match limit.action {
             LimitAction::Warn | LimitAction::Block => return,
             LimitAction::Restart { after_s } => Some(after_s),

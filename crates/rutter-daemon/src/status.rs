@@ -19,6 +19,7 @@ pub(crate) struct PeerStatus {
     pub(crate) sent: Counters,
     pub(crate) malformed_updates: AtomicU64,
     pub(crate) paths_not_kept: AtomicU64,
+    out_limit_exceeded: AtomicU64,
     pub(crate) unsent_bytes: AtomicU64,
     pub(crate) catching_up: AtomicBool,
     /// The deadlines of [`Timer::ALL`] in milliseconds; [`u64::MAX`] where a timer does not run.
@@ -80,6 +81,7 @@ impl PeerStatus {
             sent: Counters::default(),
             malformed_updates: AtomicU64::new(0),
             paths_not_kept: AtomicU64::new(0),
+            out_limit_exceeded: AtomicU64::new(0),
             unsent_bytes: AtomicU64::new(0),
             catching_up: AtomicBool::new(false),
             deadlines: Timer::ALL.map(|_| AtomicU64::new(u64::MAX)),
@@ -135,6 +137,11 @@ impl PeerStatus {
         bump(&self.malformed_updates, 1);
     }
 
+    /// Counts that more prefixes were advertised than the limit allows.
+    pub(crate) fn count_out_limit(&self) {
+        bump(&self.out_limit_exceeded, 1);
+    }
+
     /// The row of `show peers`.
     pub(crate) fn row(&self, now_ms: u64) -> SessionRow {
         let details = self.details.lock();
@@ -158,6 +165,7 @@ impl PeerStatus {
             sent: self.sent.direction(),
             malformed_updates: self.malformed_updates.load(Ordering::Relaxed),
             paths_not_kept: self.paths_not_kept.load(Ordering::Relaxed),
+            out_limit_exceeded: self.out_limit_exceeded.load(Ordering::Relaxed),
             unsent_bytes: self.unsent_bytes.load(Ordering::Relaxed),
             catching_up: self.catching_up.load(Ordering::Relaxed),
             negotiated: details.negotiated.clone(),

@@ -89,6 +89,11 @@ impl AudienceSpec {
         }
     }
 
+    /// Returns whether the audience distinguishes clients by their round-trip times.
+    pub fn depends_on_rtt(&self) -> bool {
+        !self.rtt_reversed.is_empty() || !self.rtt_prepend.is_empty()
+    }
+
     /// Returns whether NO_EXPORT is added for a client with this AS.
     pub fn adds_no_export_for(&self, asn: Asn) -> bool {
         self.add_no_export || self.add_no_export_to.binary_search(&asn).is_ok()

@@ -346,7 +346,11 @@ impl ExportPolicy {
         if self.advertises_unchanged(attributes) && other.advertises_unchanged(attributes) {
             return true;
         }
-        self.audience(attributes) == other.audience(attributes)
+        let (one, two) = (self.audience(attributes), other.audience(attributes));
+        // With other thresholds the same classes have other clients.
+        let same_classes = self.settings.rtt_thresholds == other.settings.rtt_thresholds;
+        one == two
+            && (same_classes || !one.depends_on_rtt())
             && attributes
                 .communities()
                 .all(|c| self.removes(c) == other.removes(c))

@@ -7,6 +7,7 @@ use route::{Route, with};
 use rutter_net::Asn;
 use rutter_policy::{
     Action, ActionCommunity, AudienceSpec, ExportPolicy, ExportSettings, Recipient, Rtt,
+    RttThresholds,
 };
 
 const RULES: [(Action, &str); 12] = [
@@ -145,6 +146,26 @@ fn all_of_them_are_removed_before_advertising() {
     }
     assert!(policy.removes_large("64500:64543:999999".parse().unwrap()));
     assert!(!policy.removes("64529:10".parse().unwrap()));
+}
+
+/// The route names 10 and 20 ms. With one threshold, either of them, its audience has one class: of other clients.
+#[test]
+fn other_thresholds_have_another_effect_even_where_the_classes_are_the_same() {
+    let with_threshold = |ms: u32| {
+        ExportPolicy::new(ExportSettings {
+            rtt_thresholds: RttThresholds::new(vec![ms]).unwrap(),
+            ..policy().settings().clone()
+        })
+    };
+    let (ten, twenty) = (with_threshold(10), with_threshold(20));
+    with(&Route::communities("64530:10 64530:20"), |attributes| {
+        assert_eq!(ten.audience(attributes), twenty.audience(attributes));
+        assert!(!ten.has_same_effect(&twenty, attributes));
+        assert!(ten.has_same_effect(&with_threshold(10), attributes));
+    });
+    with(&Route::communities("0:1"), |attributes| {
+        assert!(ten.has_same_effect(&twenty, attributes));
+    });
 }
 
 #[test]

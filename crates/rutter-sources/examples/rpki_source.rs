@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use rutter_sources::rpki::{RpkiSettings, RpkiSource};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let (files, caches): (Vec<String>, Vec<String>) =
-        std::env::args().skip(1).partition(|place| !place.contains(':'));
+    let (files, caches): (Vec<String>, Vec<String>) = std::env::args()
+        .skip(1)
+        .partition(|place| !place.contains(':'));
     let settings = RpkiSettings {
         vrps: files.into_iter().map(Into::into).collect(),
         rtr: caches,

@@ -96,6 +96,9 @@ pub struct SessionRow {
     /// Paths that were not kept, because the neighbor has more than 1,024 of one prefix (RFC 7911).
     #[serde(default)]
     pub paths_not_kept: u64,
+    /// How often more prefixes were advertised than `max-prefix-out` allows.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub out_limit_exceeded: u64,
     /// Bytes of UPDATEs that wait for the client's socket.
     pub unsent_bytes: u64,
     /// The client fell behind and receives its routes from the table.
@@ -107,6 +110,10 @@ pub struct SessionRow {
     /// The running timers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub timers: Vec<TimerRow>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The traffic in one direction.

@@ -200,6 +200,7 @@ impl Backend for World {
             sent: Default::default(),
             malformed_updates: 0,
             paths_not_kept: 0,
+            out_limit_exceeded: 0,
             unsent_bytes: 0,
             catching_up: false,
             negotiated: None,

@@ -3,7 +3,7 @@
 use rutter_net::PerFamily;
 
 use crate::key_rows::{Key, Reload};
-use crate::toml_values::Item;
+use crate::toml_values::{Item, Section};
 use crate::value_forms::seconds;
 
 /// A prefix limit.
@@ -58,46 +58,75 @@ const fn key(
     Key::new(name, form, default, text, Reload::Reevaluates)
 }
 
+/// The keys of `max-prefix-out`.
+pub const MAX_PREFIX_OUT: &[Key] = &[
+    key("v4", "number", "no limit", "IPv4 prefixes."),
+    key("v6", "number", "no limit", "IPv6 prefixes."),
+    key(
+        "action",
+        "`\"warn\"`, `\"restart\"`, `\"shutdown\"`",
+        "`\"shutdown\"`",
+        "Log; reset the session and restart it later; reset it and wait for an operator.",
+    ),
+    key(
+        "restart-after",
+        "duration",
+        "`\"15m\"`",
+        "The time until a `restart`.",
+    ),
+];
+
+/// Reads `max-prefix-out`.
+pub(crate) fn max_prefix_out(item: &Item<'_>, out: &mut PerFamily<Option<MaxPrefix>>) {
+    let example = "{ v4 = 1_500_000, action = \"shutdown\" }";
+    item.section(MAX_PREFIX_OUT, example, |section| {
+        read_limits(&section, out, false);
+    });
+}
+
 /// Reads the table.
 pub(crate) fn max_prefix(item: &Item<'_>, out: &mut PerFamily<Option<MaxPrefix>>) {
     item.section(
         MAX_PREFIX,
         "{ v4 = 1000, action = \"restart\" }",
-        |section| {
-            let after = section
-                .get("restart-after")
-                .and_then(|i| seconds(&i, 1, 604_800));
-            let restart = LimitAction::Restart {
-                after_s: after.unwrap_or(900) as u32,
-            };
-            let mut action = LimitAction::Shutdown;
-            section.set("action", &mut action, |i| {
-                i.word(&[
-                    ("shutdown", LimitAction::Shutdown),
-                    ("restart", restart),
-                    ("block", LimitAction::Block),
-                    ("warn", LimitAction::Warn),
-                ])
-            });
-            if let (Some(item), false) = (section.get("restart-after"), action == restart) {
-                item.warning(
-                    "`restart-after` has no meaning with this action",
-                    "write action = \"restart\"",
-                );
-            }
-            for (slot, name) in out.iter_mut().zip(["v4", "v6"]) {
-                section.set(name, slot, |i| {
-                    i.int(1..=u64::from(u32::MAX)).map(|n| {
-                        Some(MaxPrefix {
-                            limit: n as u32,
-                            action,
-                        })
-                    })
-                });
-            }
-            if let (None, None) = (section.get("v4"), section.get("v6")) {
-                section.warn("v4", "no limit is set", "write v4 = 1000 or v6 = 100");
-            }
-        },
+        |section| read_limits(&section, out, true),
     );
+}
+
+/// Reads limits and their action. Only received prefixes can be blocked.
+fn read_limits(section: &Section<'_>, out: &mut PerFamily<Option<MaxPrefix>>, can_block: bool) {
+    let after = section
+        .get("restart-after")
+        .and_then(|i| seconds(&i, 1, 604_800));
+    let restart = LimitAction::Restart {
+        after_s: after.unwrap_or(900) as u32,
+    };
+    let mut action = LimitAction::Shutdown;
+    let words = [
+        ("shutdown", LimitAction::Shutdown),
+        ("restart", restart),
+        ("warn", LimitAction::Warn),
+        ("block", LimitAction::Block),
+    ];
+    let possible = if can_block { &words[..] } else { &words[..3] };
+    section.set("action", &mut action, |i| i.word(possible));
+    if let (Some(item), false) = (section.get("restart-after"), action == restart) {
+        item.warning(
+            "`restart-after` has no meaning with this action",
+            "write action = \"restart\"",
+        );
+    }
+    for (slot, name) in out.iter_mut().zip(["v4", "v6"]) {
+        section.set(name, slot, |i| {
+            i.int(1..=u64::from(u32::MAX)).map(|n| {
+                Some(MaxPrefix {
+                    limit: n as u32,
+                    action,
+                })
+            })
+        });
+    }
+    if let (None, None) = (section.get("v4"), section.get("v6")) {
+        section.warn("v4", "no limit is set", "write v4 = 1000 or v6 = 100");
+    }
 }

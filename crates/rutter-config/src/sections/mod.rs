@@ -41,7 +41,7 @@ use graceful_restart::GracefulRestart;
 use history::History;
 use irr::Irr;
 use lookup::Lookup;
-use max_prefix::MAX_PREFIX;
+use max_prefix::{MAX_PREFIX, MAX_PREFIX_OUT};
 use metrics::Metrics;
 use mrt::Mrt;
 use rpki::Rpki;
@@ -139,6 +139,7 @@ pub const SESSION: &[Key] = Session::KEYS;
 /// The tables that are values of keys, with their keys.
 pub const TABLES: &[(&str, &[Key])] = &[
     ("max-prefix", MAX_PREFIX),
+    ("max-prefix-out", MAX_PREFIX_OUT),
     ("add-path", AddPath::KEYS),
     ("prefix-length", PER_FAMILY),
     ("blackhole", Blackhole::KEYS),

@@ -8,7 +8,7 @@ use toml::de::DeValue;
 
 use super::checks::next_hop;
 use super::graceful_restart::GracefulRestart;
-use super::max_prefix::{MaxPrefix, max_prefix};
+use super::max_prefix::{MaxPrefix, max_prefix, max_prefix_out};
 use crate::key_rows::{KeyRows, section};
 use crate::rtt_file::rtt;
 use crate::toml_values::{Item, Section};
@@ -80,6 +80,9 @@ section! {
         /// The maximum number of received prefixes per family, including rejected ones. For the actions, see below.
         "max-prefix": "`{ v4 = 1000, v6 = 100, action = \"restart\", restart-after = \"15m\" }`", default "no limit", reload Reevaluates
             => max_prefix: PerFamily<Option<MaxPrefix>> = PerFamily::both(None), edit max_prefix;
+        /// The maximum number of prefixes per family that are advertised to the neighbor. Rutter counts them every few seconds, so a session may exceed the limit for that time. For the actions, see below.
+        "max-prefix-out": "`{ v4 = 1_500_000, v6 = 300_000, action = \"warn\" }`", default "no limit", reload AtOnce
+            => max_prefix_out: PerFamily<Option<MaxPrefix>> = PerFamily::both(None), edit max_prefix_out;
         /// The round-trip time to the neighbor, for action communities.
         "rtt": "milliseconds", default "that in `communities.rtt-file`", reload Reevaluates
             => rtt: Option<Rtt> = None, read rtt;

@@ -101,6 +101,35 @@ fn too_many_prefixes_end_the_session() {
     assert_eq!((notification.code, notification.subcode), (6, 1));
 }
 
+/// The second member may be sent two prefixes, the third only warns.
+#[test]
+fn too_many_advertised_prefixes_end_the_session() {
+    let folder = Folder::new("outlimit");
+    let members = [
+        member(1, 64501, ""),
+        member(
+            2,
+            64502,
+            "max-prefix-out = { v4 = 2, action = \"shutdown\" }",
+        ),
+        member(3, 64503, "max-prefix-out = { v4 = 2, action = \"warn\" }"),
+    ];
+    let (_daemon, address) = start(&folder, 1, &members.concat());
+    let mut one = Speaker::establish(1, 64501, address);
+    let mut two = Speaker::establish(2, 64502, address);
+    let mut three = Speaker::establish(3, 64503, address);
+    one.announce(&["8.8.8.0/24", "9.9.9.0/24"], &[]);
+    two.expect_table(&["8.8.8.0/24", "9.9.9.0/24"]);
+    one.announce(&["7.7.7.0/24"], &[]);
+    let all = ["7.7.7.0/24", "8.8.8.0/24", "9.9.9.0/24"];
+    two.expect_table(&all);
+    let notification = two.expect_notification();
+    assert_eq!((notification.code, notification.subcode), (6, 1));
+    three.expect_table(&all);
+    one.withdraw(&["7.7.7.0/24"]);
+    three.expect_table(&["8.8.8.0/24", "9.9.9.0/24"]);
+}
+
 #[test]
 fn a_shutdown_notifies_all_neighbors() {
     let folder = Folder::new("end");

@@ -138,8 +138,10 @@ impl Style {
         policy: &ExportPolicy,
         class: Class,
     ) -> Option<IpAddr> {
-        let rewrites = class.blackhole && self.next_hop_self.is_none();
-        policy.settings().blackhole_next_hop[family].filter(|_| rewrites)
+        if !class.blackhole || self.next_hop_self.is_some() {
+            return None;
+        }
+        policy.settings().blackhole_next_hop[family]
     }
 
     /// The next hop octets for MP_REACH_NLRI; `None` where NLRI go into the message's own field.

@@ -1,5 +1,6 @@
 //! The advertised routes: which of them each client receives, and the messages that announce them.
 
+pub(crate) mod advertised_counts;
 pub(crate) mod audience;
 pub(crate) mod catch_up;
 pub(crate) mod client_stream;

@@ -214,9 +214,32 @@ fn check(world: &mut World, model: &Model) {
         client.must_hold(&expected);
         assert!(client.end_of_rib >= 2, "End-of-RIB for both families");
     }
+    check_counts(world);
     check_snapshot(world, model);
     let addresses = (0..PREFIXES).map(|index| prefix(index).addr());
     lookup::check(&world.rib, model, addresses);
+}
+
+/// The counts of advertised prefixes are those of the prefixes that the clients hold.
+fn check_counts(world: &World) {
+    let peers: Vec<PeerId> = (0..PEERS).map(PeerId).collect();
+    for family in Family::ALL {
+        let counts = world.rib.advertised_prefixes(family, &peers);
+        let held = |peer: &PeerId| {
+            let client = world.clients[peer.index()].as_ref();
+            let held = client.map_or_else(Default::default, |client| client.held.clone());
+            let mut prefixes: Vec<Prefix> = held.into_keys().map(|(prefix, _)| prefix).collect();
+            prefixes.retain(|prefix| prefix.family() == family);
+            prefixes.dedup();
+            prefixes.len() as u32
+        };
+        let held: Vec<u32> = peers.iter().map(held).collect();
+        assert_eq!(counts, held);
+        assert!(
+            held.iter()
+                .all(|held| *held <= world.rib.most_prefixes(family))
+        );
+    }
 }
 
 fn check_snapshot(world: &World, model: &Model) {

@@ -95,6 +95,10 @@ fn session(s: &SessionRow, out: &mut dyn Write) -> io::Result<()> {
     if s.paths_not_kept > 0 {
         field(out, "paths not kept", grouped(s.paths_not_kept))?;
     }
+    if s.out_limit_exceeded > 0 {
+        let times = grouped(s.out_limit_exceeded);
+        field(out, "above max-prefix-out", format_args!("{times} times"))?;
+    }
     if s.unsent_bytes > 0 || s.catching_up {
         let how = if s.catching_up {
             ", catching up from the table"
