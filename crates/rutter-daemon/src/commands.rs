@@ -82,6 +82,8 @@ impl CommandRunner<'_> {
         let new_shutdown = settings.config.session.shutdown.clone();
         let (config, table) = (Arc::clone(&settings.config), settings.table.clone());
         let dynamic = settings.dynamic.is_some();
+        let network = settings.dynamic.as_ref().map(|section| section.prefix);
+        shared.peers.set_network(config.address, network);
         peer.session.set_config(settings.session.clone());
         peer.settings = settings;
         peer.status.with(|details| {

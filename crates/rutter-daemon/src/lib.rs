@@ -21,6 +21,7 @@ mod congestion;
 mod connection;
 mod daemon;
 mod deadlines;
+mod dynamic_counts;
 mod filter_sources;
 mod irr_settings;
 mod lingering;

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use mio::{Events, Interest, Poll, Token, Waker};
-use rutter_config::{Config, DynamicNeighbor};
+use rutter_config::Config;
 use rutter_limits::LogRateLimit;
 use rutter_net::Asn;
 
@@ -177,20 +177,12 @@ impl Acceptor {
         let sections = &config.dynamic_neighbors;
         let section = sections.iter().find(|d| d.admits(remote));
         let section = section.ok_or(Refusal::NotConfigured)?;
-        let sessions = self.dynamic_sessions(section);
+        let sessions = self.shared.peers.dynamic_count(section.prefix);
         if sessions >= section.limit as usize {
             return Err(Refusal::Limit(section.limit));
         }
         let settings = NeighborSettings::dynamic(&config, section, remote, Asn(0));
         self.shared.add_peer(settings).map_err(Refusal::NotPosted)
-    }
-
-    fn dynamic_sessions(&self, section: &DynamicNeighbor) -> usize {
-        let all = self.shared.peers.all();
-        let of_section = all
-            .iter()
-            .filter(|p| p.with(|d| d.dynamic && section.admits(d.config.address)));
-        of_section.count()
     }
 }
 

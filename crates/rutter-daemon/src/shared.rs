@@ -100,6 +100,9 @@ impl Shared {
         let config = Arc::clone(&settings.config);
         let status = PeerStatus::new(config, thread, dynamic, self.clock.now_ms());
         self.peers.insert(address, Arc::new(status));
+        let section = settings.dynamic.as_ref();
+        let network = section.map(|section| section.prefix);
+        self.peers.set_network(address, network);
         let posted = self.post(thread, Command::Add(Box::new(settings)));
         if posted.is_err() {
             self.peers.remove(address);

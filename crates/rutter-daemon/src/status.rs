@@ -8,10 +8,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::{Mutex, RwLock};
 use rutter_api::{Direction, MessageCounts, NegotiatedRow, SessionRow, SessionState, TimerRow};
 use rutter_config::{Neighbor, NeighborKind};
-use rutter_net::{Family, PerFamily};
+use rutter_net::{Family, PerFamily, Prefix};
 use rutter_rib::PeerId;
 use rutter_session::{Feature, Negotiated, OneSidedOffer, Session, State, Stats, Timer};
 use rutter_wire::frame::MessageType;
+
+use crate::dynamic_counts::DynamicCounts;
 
 /// The published state of a session: counters without a lock, the other fields behind a lock that is held briefly.
 pub(crate) struct PeerStatus {
@@ -308,6 +310,7 @@ fn chosen(options: &[(bool, &str)]) -> Vec<String> {
 #[derive(Default)]
 pub(crate) struct PeerTable {
     peers: RwLock<BTreeMap<IpAddr, Arc<PeerStatus>>>,
+    dynamic: Mutex<DynamicCounts>,
 }
 
 impl PeerTable {
@@ -317,6 +320,17 @@ impl PeerTable {
 
     pub(crate) fn remove(&self, address: IpAddr) {
         self.peers.write().remove(&address);
+        self.set_network(address, None);
+    }
+
+    /// Sets the network of a neighbor's `[[dynamic-neighbor]]` section, if it has one.
+    pub(crate) fn set_network(&self, address: IpAddr, network: Option<Prefix>) {
+        self.dynamic.lock().set(address, network);
+    }
+
+    /// The number of dynamic neighbors of a section with this network.
+    pub(crate) fn dynamic_count(&self, network: Prefix) -> usize {
+        self.dynamic.lock().of(network)
     }
 
     pub(crate) fn find(&self, address: IpAddr) -> Option<Arc<PeerStatus>> {
