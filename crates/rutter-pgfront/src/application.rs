@@ -20,16 +20,6 @@ pub struct FunctionDescription {
     pub result: &'static str,
 }
 
-/// How a column of strings writes addresses or prefixes. Comparisons with `inet` then compare strings, so that the table
-/// can look the value up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NetworkColumn {
-    /// Addresses without a length.
-    Address(&'static str),
-    /// Prefixes, always with their length.
-    Prefix(&'static str),
-}
-
 /// Returns whether a table with these conditions reads only a few rows, by a look-up.
 pub type IsSmallLookup = fn(&dyn TableProvider, &[&Expr]) -> bool;
 
@@ -52,8 +42,8 @@ pub struct Application {
     pub operators: Vec<Arc<dyn ExprPlanner>>,
     /// The functions that `\df` lists.
     pub descriptions: Vec<FunctionDescription>,
-    /// Columns of strings that hold addresses or prefixes.
-    pub network_columns: Vec<NetworkColumn>,
+    /// Columns of strings that hold prefixes, always with their length. What is compared with them gets one, too.
+    pub prefix_columns: Vec<&'static str>,
     /// Recognises tables that answer a query by a small look-up. Such queries run on the thread that reads them.
     pub is_small_lookup: IsSmallLookup,
 }
@@ -68,7 +58,7 @@ impl Default for Application {
             functions: Vec::new(),
             operators: Vec::new(),
             descriptions: Vec::new(),
-            network_columns: Vec::new(),
+            prefix_columns: Vec::new(),
             is_small_lookup: |_, _| false,
         }
     }

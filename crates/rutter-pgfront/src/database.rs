@@ -72,15 +72,12 @@ impl Database {
             .with_disk_manager_builder(no_disk);
         let runtime = runtime.build_arc()?;
         let pool = &runtime.memory_pool;
-        let mut state = SessionStateBuilder::new_with_default_features()
+        let state = SessionStateBuilder::new_with_default_features()
             .with_config(config)
             .with_runtime_env(Arc::clone(&runtime))
             .with_expr_planners(passes::expression_planners(&application, pool))
-            .with_optimizer_rules(passes::optimizer_rules())
-            .with_physical_optimizer_rules(passes::physical_rules());
-        for rule in passes::analyzer_rules() {
-            state = state.with_analyzer_rule(rule);
-        }
+            .with_physical_optimizer_rules(passes::physical_rules())
+            .with_analyzer_rule(passes::analyzer_rule());
         let context = SessionContext::new_with_state(state.build());
         for function in functions::all(&application) {
             context.register_udf(function);
@@ -135,9 +132,9 @@ impl Database {
     /// An error of the query.
     pub async fn plan(&self, sql: &str) -> Result<DataFrame, QueryError> {
         let state = self.context.state();
-        let sql = passes::on_text(sql)?;
+        passes::TEXT_PASS(sql)?;
         let mut statement =
-            state.sql_to_statement(&sql, &state.config_options().sql_parser.dialect)?;
+            state.sql_to_statement(sql, &state.config_options().sql_parser.dialect)?;
         for pass in passes::STATEMENT_PASSES {
             pass(&mut statement, &self.application)?;
         }

@@ -21,7 +21,7 @@ mod plan;
 mod protocol;
 mod values;
 
-pub use application::{Application, FunctionDescription, NetworkColumn};
+pub use application::{Application, FunctionDescription};
 pub use database::{Database, Limits};
 pub use error::QueryError;
 pub use functions::{Body, is_text, text_function};

@@ -2,15 +2,13 @@
 //!
 //! | step | works on | here |
 //! | --- | --- | --- |
-//! | 1 | the text | [`on_text`] |
+//! | 1 | the text | [`TEXT_PASS`] |
 //! | 2 | the parsed statement | [`STATEMENT_PASSES`] |
 //! | 3 | each expression, while DataFusion makes a plan | [`expression_planners`] |
 //! | 4 | the logical plan, before DataFusion's analyzer | [`PLAN_PASSES`] |
-//! | 5 | the logical plan, behind DataFusion's analyzer rules | [`analyzer_rules`] |
-//! | 6 | the logical plan, as DataFusion's optimizer | [`optimizer_rules`] |
-//! | 7 | the physical plan, around DataFusion's rules | [`physical_rules`] |
+//! | 5 | the logical plan, behind DataFusion's analyzer rules | [`analyzer_rule`] |
+//! | 6 | the physical plan, around DataFusion's rules | [`physical_rules`] |
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use datafusion::error::Result;
@@ -18,39 +16,32 @@ use datafusion::execution::SessionStateDefaults;
 use datafusion::execution::context::SQLOptions;
 use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::execution::session_state::SessionState;
+use datafusion::functions::unicode::planner::UnicodeFunctionPlanner;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::logical_expr::planner::ExprPlanner;
+use datafusion::optimizer::AnalyzerRule;
 use datafusion::optimizer::analyzer::type_coercion::TypeCoercion;
-use datafusion::optimizer::{AnalyzerRule, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::sql::parser::Statement;
 
 use crate::application::Application;
 use crate::dialect::{self, time_zone};
-use crate::functions::{self, Checked, Dates, Forms, Lists, Operators, Signed, Small, Texts};
+use crate::functions::{self, Casts, Dates, Operators, Signed};
 use crate::limits::complexity;
 use crate::limits::interruptible::Interruptible;
-use crate::plan::filter_order::Guarded;
 use crate::plan::sort_order::Unordered;
 use crate::plan::subqueries;
 
-/// Passes over the text of a query.
-pub fn on_text(sql: &str) -> Result<Cow<'_, str>> {
-    // First: the parser is recursive, and a deep text would overflow its stack.
-    complexity::check_text(sql)?;
-    // Before parsing: the parser does not know `TABLE routes` and `inet '…'`.
-    Ok(dialect::table_statement::spelled(sql))
-}
+/// The pass over the text of a query. The parser is recursive, and a deep text would overflow its stack.
+pub const TEXT_PASS: fn(&str) -> Result<()> = complexity::check_text;
 
 type StatementPass = fn(&mut Statement, &Application) -> Result<()>;
 
 /// Passes over a parsed statement.
-pub const STATEMENT_PASSES: [StatementPass; 4] = [
+pub const STATEMENT_PASSES: [StatementPass; 3] = [
     // Limits come first: every later pass walks the whole statement.
-    |statement, _| complexity::check_tables(statement),
-    |statement, _| complexity::check_orders(statement),
-    // Before the rewrite, which turns AT TIME ZONE into a function call.
+    |statement, _| complexity::check_statement(statement),
     |statement, _| time_zone::check(statement),
     // Last: its output is DataFusion's SQL and need not be PostgreSQL's.
     dialect::rewrite::adapt,
@@ -66,16 +57,12 @@ pub fn expression_planners(
     // The application's own operators: lists are planned by now.
     planners.extend(application.operators.iter().cloned());
     planners.extend([
-        // `substring(x FROM 2)` and others of SQL's grammar.
-        Arc::new(Forms::default()) as Arc<dyn ExprPlanner>,
-        // Integer arithmetic that reports overflow.
-        Arc::new(Signed::default()),
-        // Integers in `sum(…)` have 32 bits, so that the sum is a bigint.
-        Arc::new(Small),
-        // Dates beside intervals, and strings beside both.
+        // Differences of unsigned integers.
+        Arc::new(Signed) as Arc<dyn ExprPlanner>,
+        // Dates beside intervals.
         Arc::new(Dates),
-        // Strings beside lists.
-        Arc::new(Lists),
+        // `substring(x FROM 2)` and `position(x IN y)`.
+        Arc::new(UnicodeFunctionPlanner),
     ]);
     // DataFusion's own take the rest.
     planners.extend(SessionStateDefaults::default_expr_planners());
@@ -90,25 +77,15 @@ pub const PLAN_PASSES: [PlanPass; 4] = [
     |plan, _| read_only(plan),
     // The planner knows some functions without their names; all calls are checked here.
     functions::admit,
-    // Subqueries that can become joins do, before types are settled.
-    |plan, _| subqueries::said(plan),
+    // Subqueries must be such that DataFusion turns them into the right joins.
+    |plan, _| subqueries::check(plan),
     // Last: it needs the functions that the passes above have put in.
     with_settled_types,
 ];
 
-/// Analyzer rules behind DataFusion's own: types are known by then.
-pub fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
-    vec![
-        // Casts from strings, before arithmetic is checked: a cast may be an operand.
-        Arc::new(Texts),
-        // Last: arithmetic that reports overflow.
-        Arc::new(Checked::default()),
-    ]
-}
-
-/// Optimizer rules: DataFusion's, with one of them replaced.
-pub fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
-    functions::rules()
+/// The analyzer rule behind DataFusion's own: types are known by then.
+pub fn analyzer_rule() -> Arc<dyn AnalyzerRule + Send + Sync> {
+    Arc::new(Casts)
 }
 
 /// Rules over the physical plan.
@@ -116,8 +93,6 @@ pub fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     // First: DataFusion's rules remove sorts that they believe to be unnecessary.
     let mut rules: Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> = vec![Arc::new(Unordered)];
     rules.extend(PhysicalOptimizer::new().rules);
-    // After DataFusion has pushed filters down: conditions that may fail come last.
-    rules.push(Arc::new(Guarded));
     // Last: it wraps operators, which no other rule would recognise then.
     rules.push(Arc::new(Interruptible));
     rules

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::catalog::TableProvider;
 use datafusion::logical_expr::Expr;
-use rutter_pgfront::{Application, Database, Limits, NetworkColumn, QueryError};
+use rutter_pgfront::{Application, Database, Limits, QueryError};
 use rutter_rib::Rib;
 
 use crate::events::EventLog;
@@ -24,11 +24,7 @@ fn application() -> Application {
         functions: functions::all(),
         operators: vec![Arc::new(PrefixOperators::default())],
         descriptions: functions::DESCRIPTIONS.to_vec(),
-        network_columns: vec![
-            NetworkColumn::Prefix("prefix"),
-            NetworkColumn::Address("peer_address"),
-            NetworkColumn::Address("next_hop"),
-        ],
+        prefix_columns: vec!["prefix"],
         is_small_lookup,
     }
 }

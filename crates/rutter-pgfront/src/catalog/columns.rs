@@ -65,34 +65,38 @@ fn column(word: &'static str) -> (&'static str, Kind) {
     (name, kind)
 }
 
-/// A value of a catalogue.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
-    Number(i64),
-    Text(String),
-    Flag(bool),
-}
+/// The values of a row that are not defaults, as text: numbers in digits, flags as `t`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Row(Vec<(&'static str, String)>);
 
-impl From<i64> for Cell {
-    fn from(value: i64) -> Self {
-        Self::Number(value)
+impl Row {
+    /// Constant values: `relkind=r;reltuples=-1`.
+    pub fn of(values: &'static str) -> Self {
+        let values = values.split(';').filter_map(|value| value.split_once('='));
+        Self(
+            values
+                .map(|(name, value)| (name, value.to_owned()))
+                .collect(),
+        )
+    }
+
+    /// Adds a value.
+    pub fn with(mut self, name: &'static str, value: impl ToString) -> Self {
+        self.0.push((name, value.to_string()));
+        self
+    }
+
+    fn get(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    fn number(&self, name: &str) -> i64 {
+        self.get(name)
+            .and_then(|value| value.parse().ok())
+            .unwrap_or(0)
     }
 }
-
-impl From<&str> for Cell {
-    fn from(value: &str) -> Self {
-        Self::Text(value.to_owned())
-    }
-}
-
-impl From<bool> for Cell {
-    fn from(value: bool) -> Self {
-        Self::Flag(value)
-    }
-}
-
-/// The values of a row that are not defaults.
-pub type Row = Vec<(&'static str, Cell)>;
 
 impl Relation {
     /// The catalogue as a table. Values that a row lacks are zero, false or NULL.
@@ -115,34 +119,23 @@ impl Relation {
 }
 
 fn array(name: &str, kind: Kind, rows: &[Row]) -> ArrayRef {
-    let cells = || {
-        rows.iter().map(|row| {
-            let cell = row.iter().find(|(known, _)| *known == name);
-            cell.map(|(_, cell)| cell)
-        })
-    };
-    let number = |cell: Option<&Cell>| match cell {
-        Some(Cell::Number(number)) => *number,
-        _ => 0,
-    };
+    let numbers = || rows.iter().map(|row| row.number(name));
     let list = |item| {
         let kind = DataType::List(Arc::new(Field::new_list_field(item, true)));
         new_null_array(&kind, rows.len())
     };
     match kind {
-        Kind::Text => Arc::new(StringArray::from_iter(cells().map(|cell| match cell {
-            Some(Cell::Text(text)) => Some(text.as_str()),
-            _ => None,
-        }))),
-        Kind::Number => Arc::new(Int64Array::from_iter_values(cells().map(number))),
+        Kind::Text => Arc::new(
+            rows.iter()
+                .map(|row| row.get(name))
+                .collect::<StringArray>(),
+        ),
+        Kind::Number => Arc::new(Int64Array::from_iter_values(numbers())),
         Kind::Flag => {
-            let flags = cells().map(|cell| Some(cell == Some(&Cell::Flag(true))));
+            let flags = rows.iter().map(|row| Some(row.get(name) == Some("t")));
             Arc::new(flags.collect::<BooleanArray>())
         }
-        Kind::Float => {
-            let floats = cells().map(|cell| number(cell) as f64);
-            Arc::new(Float64Array::from_iter_values(floats))
-        }
+        Kind::Float => Arc::new(Float64Array::from_iter_values(numbers().map(|n| n as f64))),
         Kind::Time => {
             let none = TimestampMicrosecondArray::from(vec![None; rows.len()]);
             Arc::new(none.with_timezone("UTC"))

@@ -10,9 +10,6 @@ use crate::application::{Application, FIRST_FUNCTION, FunctionDescription};
 use crate::functions::type_name;
 use crate::values::kind;
 
-/// The OID of the only role.
-const OWNER: i64 = 10;
-
 /// The content of the database.
 pub struct Database<'a> {
     application: &'a Application,
@@ -42,16 +39,20 @@ const FILLED: &[(&str, Rows)] = &[
     ("pg_settings", settings),
     ("pg_tables", listed),
     ("pg_stat_user_tables", watched),
-    ("pg_tablespace", |_| vec![space()]),
-    ("pg_timezone_names", |_| vec![zone()]),
+    ("pg_tablespace", |_| {
+        vec![Row::of("oid=1663;spcname=pg_default;spcowner=10")]
+    }),
+    ("pg_timezone_names", |_| {
+        vec![Row::of("name=UTC;abbrev=UTC")]
+    }),
     ("tables", tables),
     ("columns", columns),
     ("schemata", schemata),
     ("enabled_roles", |db| {
-        vec![vec![("role_name", db.application.database.into())]]
+        vec![Row::default().with("role_name", db.application.database)]
     }),
     ("information_schema_catalog_name", |db| {
-        vec![vec![("catalog_name", db.application.database.into())]]
+        vec![Row::default().with("catalog_name", db.application.database)]
     }),
 ];
 
@@ -84,18 +85,11 @@ fn classes(db: &Database<'_>) -> Vec<Row> {
 }
 
 fn class(db: &Database<'_>, name: &str, schema: Option<i64>, columns: usize) -> Row {
-    vec![
-        ("oid", db.oid_of(name).into()),
-        ("relname", name.into()),
-        ("relnamespace", schema.unwrap_or(0).into()),
-        ("relowner", OWNER.into()),
-        ("relkind", "r".into()),
-        ("relpersistence", "p".into()),
-        ("relreplident", "n".into()),
-        ("relnatts", (columns as i64).into()),
-        ("reltuples", (-1).into()),
-        ("relispopulated", true.into()),
-    ]
+    Row::of("relkind=r;relpersistence=p;relreplident=n;reltuples=-1;relispopulated=t;relowner=10")
+        .with("oid", db.oid_of(name))
+        .with("relname", name)
+        .with("relnamespace", schema.unwrap_or(0))
+        .with("relnatts", columns)
 }
 
 fn attributes(db: &Database<'_>) -> Vec<Row> {
@@ -122,21 +116,19 @@ fn attribute(
     needed: bool,
 ) -> Row {
     let kind = kind(data);
-    vec![
-        ("attrelid", db.oid_of(table).into()),
-        ("attnum", (at as i64 + 1).into()),
-        ("attname", name.into()),
-        ("atttypid", i64::from(kind.oid()).into()),
-        ("attnotnull", needed.into()),
-        ("atttypmod", (-1).into()),
-        ("attlen", length(&kind).into()),
-        ("attstattarget", (-1).into()),
-        ("attstorage", "p".into()),
-        ("attcompression", "".into()),
-        ("attidentity", "".into()),
-        ("attgenerated", "".into()),
-        ("attislocal", true.into()),
-    ]
+    Row::of(
+        "atttypmod=-1;attstattarget=-1;attstorage=p;attcompression=;attidentity=;attgenerated=;attislocal=t",
+    )
+    .with("attrelid", db.oid_of(table))
+    .with("attnum", at + 1)
+    .with("attname", name)
+    .with("atttypid", kind.oid())
+    .with("attnotnull", flag(needed))
+    .with("attlen", length(&kind))
+}
+
+fn flag(value: bool) -> &'static str {
+    if value { "t" } else { "f" }
 }
 
 /// PostgreSQL's own types, and lists of them.
@@ -175,21 +167,15 @@ fn type_row(kind: &Type, all: &[Type]) -> Row {
         Some(_) => "array_in".to_owned(),
         None => format!("{}in", kind.name()),
     };
-    vec![
-        ("oid", i64::from(kind.oid()).into()),
-        ("typname", kind.name().into()),
-        ("typnamespace", SYSTEM.into()),
-        ("typowner", OWNER.into()),
-        ("typelem", element.map_or(0, number).into()),
-        ("typarray", number(&format!("_{}", kind.name())).into()),
-        ("typtype", "b".into()),
-        ("typcategory", category(kind).into()),
-        ("typdelim", ",".into()),
-        ("typlen", length(kind).into()),
-        ("typtypmod", (-1).into()),
-        ("typisdefined", true.into()),
-        ("typinput", input.as_str().into()),
-    ]
+    Row::of("typowner=10;typtype=b;typdelim=,;typtypmod=-1;typisdefined=t")
+        .with("oid", kind.oid())
+        .with("typname", kind.name())
+        .with("typnamespace", SYSTEM)
+        .with("typelem", element.map_or(0, number))
+        .with("typarray", number(&format!("_{}", kind.name())))
+        .with("typcategory", category(kind))
+        .with("typlen", length(kind))
+        .with("typinput", input)
 }
 
 fn category(kind: &Type) -> &'static str {
@@ -222,135 +208,77 @@ fn length(kind: &Type) -> i64 {
 
 fn namespaces() -> Vec<Row> {
     let row = |(number, name): &(i64, &str)| {
-        vec![
-            ("oid", (*number).into()),
-            ("nspname", (*name).into()),
-            ("nspowner", OWNER.into()),
-        ]
+        let row = Row::of("nspowner=10").with("oid", number);
+        row.with("nspname", name)
     };
     oids::SCHEMAS.iter().map(row).collect()
 }
 
 fn database(db: &Database<'_>) -> Row {
-    vec![
-        ("oid", 1.into()),
-        ("datname", db.application.database.into()),
-        ("datdba", OWNER.into()),
-        ("encoding", 6.into()),
-        ("datlocprovider", "c".into()),
-        ("datallowconn", true.into()),
-        ("datconnlimit", (-1).into()),
-        ("dattablespace", SPACE.into()),
-        ("datcollate", "C".into()),
-        ("datctype", "C".into()),
-    ]
+    Row::of(
+        "oid=1;datdba=10;encoding=6;datlocprovider=c;datallowconn=t;datconnlimit=-1;dattablespace=1663;datcollate=C;datctype=C",
+    )
+    .with("datname", db.application.database)
 }
 
 fn role(db: &Database<'_>) -> Row {
-    vec![
-        ("oid", OWNER.into()),
-        ("rolname", db.application.database.into()),
-        ("rolinherit", true.into()),
-        ("rolcanlogin", true.into()),
-        ("rolconnlimit", (-1).into()),
-        ("rolpassword", "********".into()),
-    ]
+    Row::of("oid=10;rolinherit=t;rolcanlogin=t;rolconnlimit=-1;rolpassword=********")
+        .with("rolname", db.application.database)
 }
 
 fn user(db: &Database<'_>) -> Row {
-    vec![
-        ("usename", db.application.database.into()),
-        ("usesysid", OWNER.into()),
-        ("passwd", "********".into()),
-    ]
+    Row::of("usesysid=10;passwd=********").with("usename", db.application.database)
 }
 
 fn functions(db: &Database<'_>) -> Vec<Row> {
     let row = |(at, offered): (usize, &FunctionDescription)| {
-        let arguments = offered.arguments.split(", ").count() as i64;
-        vec![
-            ("oid", (FIRST_FUNCTION + at as i64).into()),
-            ("proname", offered.name.into()),
-            ("pronamespace", oids::of_schema(SCHEMA).unwrap_or(0).into()),
-            ("proowner", OWNER.into()),
-            ("prokind", "f".into()),
-            ("provolatile", "i".into()),
-            ("proparallel", "s".into()),
-            ("proisstrict", true.into()),
-            ("proretset", offered.result.starts_with("TABLE").into()),
-            ("pronargs", arguments.into()),
-        ]
+        Row::of("proowner=10;prokind=f;provolatile=i;proparallel=s;proisstrict=t")
+            .with("oid", FIRST_FUNCTION + at as i64)
+            .with("proname", offered.name)
+            .with("pronamespace", oids::of_schema(SCHEMA).unwrap_or(0))
+            .with("proretset", flag(offered.result.starts_with("TABLE")))
+            .with("pronargs", offered.arguments.split(", ").count())
     };
-    db.application
-        .descriptions
-        .iter()
-        .enumerate()
-        .map(row)
-        .collect()
+    let offered = db.application.descriptions.iter();
+    offered.enumerate().map(row).collect()
 }
 
 fn settings(db: &Database<'_>) -> Vec<Row> {
     let row = |(name, value): (&'static str, String)| {
-        vec![
-            ("name", name.into()),
-            ("setting", value.as_str().into()),
-            ("boot_val", value.as_str().into()),
-            ("reset_val", value.as_str().into()),
-            ("source", "default".into()),
-            ("context", "internal".into()),
-            ("vartype", "string".into()),
-        ]
+        Row::of("source=default;context=internal;vartype=string")
+            .with("name", name)
+            .with("setting", &value)
+            .with("boot_val", &value)
+            .with("reset_val", &value)
     };
     db.application.settings().map(row).collect()
 }
 
 fn listed(db: &Database<'_>) -> Vec<Row> {
     let row = |(name, _): &(String, SchemaRef)| {
-        vec![
-            ("schemaname", SCHEMA.into()),
-            ("tablename", name.as_str().into()),
-            ("tableowner", db.application.database.into()),
-        ]
+        Row::of("schemaname=public")
+            .with("tablename", name)
+            .with("tableowner", db.application.database)
     };
     db.tables.iter().map(row).collect()
 }
 
 fn watched(db: &Database<'_>) -> Vec<Row> {
     let row = |(name, _): &(String, SchemaRef)| {
-        vec![
-            ("relid", db.oid_of(name).into()),
-            ("schemaname", SCHEMA.into()),
-            ("relname", name.as_str().into()),
-        ]
+        Row::of("schemaname=public")
+            .with("relid", db.oid_of(name))
+            .with("relname", name)
     };
     db.tables.iter().map(row).collect()
 }
 
-/// PostgreSQL's OID of the default tablespace.
-const SPACE: i64 = 1_663;
-
-fn space() -> Row {
-    vec![
-        ("oid", SPACE.into()),
-        ("spcname", "pg_default".into()),
-        ("spcowner", OWNER.into()),
-    ]
-}
-
-fn zone() -> Row {
-    vec![("name", "UTC".into()), ("abbrev", "UTC".into())]
-}
-
 fn tables(db: &Database<'_>) -> Vec<Row> {
     let row = |schema: &str, name: &str, kind: &str| {
-        vec![
-            ("table_catalog", db.application.database.into()),
-            ("table_schema", schema.into()),
-            ("table_name", name.into()),
-            ("table_type", kind.into()),
-            ("is_insertable_into", "NO".into()),
-            ("is_typed", "NO".into()),
-        ]
+        Row::of("is_insertable_into=NO;is_typed=NO")
+            .with("table_catalog", db.application.database)
+            .with("table_schema", schema)
+            .with("table_name", name)
+            .with("table_type", kind)
     };
     let own = db
         .tables
@@ -398,30 +326,24 @@ fn column(
         true => "ARRAY".to_owned(),
         false => type_name(&kind.oid().to_string()).unwrap_or_default(),
     };
-    vec![
-        ("table_catalog", db.application.database.into()),
-        ("table_schema", table.0.into()),
-        ("table_name", table.1.into()),
-        ("column_name", name.into()),
-        ("ordinal_position", (at as i64 + 1).into()),
-        ("is_nullable", if nullable { "YES" } else { "NO" }.into()),
-        ("data_type", said.as_str().into()),
-        ("udt_catalog", db.application.database.into()),
-        ("udt_schema", "pg_catalog".into()),
-        ("udt_name", kind.name().into()),
-        ("is_identity", "NO".into()),
-        ("is_generated", "NEVER".into()),
-        ("is_updatable", "NO".into()),
-    ]
+    Row::of("udt_schema=pg_catalog;is_identity=NO;is_generated=NEVER;is_updatable=NO")
+        .with("table_catalog", db.application.database)
+        .with("table_schema", table.0)
+        .with("table_name", table.1)
+        .with("column_name", name)
+        .with("ordinal_position", at + 1)
+        .with("is_nullable", if nullable { "YES" } else { "NO" })
+        .with("data_type", said)
+        .with("udt_catalog", db.application.database)
+        .with("udt_name", kind.name())
 }
 
 fn schemata(db: &Database<'_>) -> Vec<Row> {
     let row = |(_, name): &(i64, &str)| {
-        vec![
-            ("catalog_name", db.application.database.into()),
-            ("schema_name", (*name).into()),
-            ("schema_owner", db.application.database.into()),
-        ]
+        Row::default()
+            .with("catalog_name", db.application.database)
+            .with("schema_name", name)
+            .with("schema_owner", db.application.database)
     };
     oids::SCHEMAS.iter().map(row).collect()
 }

@@ -1,93 +1,65 @@
 //! `= ANY (SELECT …)` and its relatives, and lists written as strings.
 
-use datafusion::logical_expr::sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
+use datafusion::logical_expr::sqlparser::ast::{BinaryOperator, Expr};
 
 use super::casts::literal;
-use super::lists::listed;
+use super::literals::items;
 use super::rewrite::parsed;
 
 /// Rewrites `= ANY (SELECT …)` to `IN (SELECT …)`, and `<> ALL (SELECT …)` to `NOT IN`.
 pub fn said(expr: &mut Expr) -> Option<Expr> {
-    let (left, op, right, wanted, negated) = match expr {
+    let (left, right, negated) = match expr {
         Expr::AnyOp {
             left,
-            compare_op,
+            compare_op: BinaryOperator::Eq,
             right,
             ..
-        } => (left, compare_op, right, BinaryOperator::Eq, false),
+        } => (left, right, false),
         Expr::AllOp {
             left,
-            compare_op,
+            compare_op: BinaryOperator::NotEq,
             right,
-        } => (left, compare_op, right, BinaryOperator::NotEq, true),
+        } => (left, right, true),
         _ => return None,
     };
-    match right.as_ref() {
-        Expr::Subquery(subquery) if *op == wanted => Some(Expr::InSubquery {
+    if let Expr::Subquery(subquery) = right.as_ref() {
+        return Some(Expr::InSubquery {
             expr: left.clone(),
             subquery: subquery.clone(),
             negated,
-        }),
-        Expr::Subquery(_) => None,
-        other => {
-            if let Some(list) = literal(other).and_then(listed) {
-                **right = parsed(&list)?;
-            }
-            turned(expr)
-        }
+        });
     }
+    if let Some(list) = literal(right).and_then(listed) {
+        **right = parsed(&list)?;
+    }
+    None
 }
 
-/// Rewrites `x < ANY (list)` to `NOT x >= ALL (list)`: DataFusion follows the NULL rules only in the
-/// second.
-fn turned(expr: &Expr) -> Option<Expr> {
-    use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
-    let Expr::AnyOp {
-        left,
-        compare_op,
-        right,
-        ..
-    } = expr
-    else {
-        return None;
-    };
-    let compare_op = match compare_op {
-        NotEq => Eq,
-        Lt => GtEq,
-        LtEq => Gt,
-        Gt => LtEq,
-        GtEq => Lt,
-        _ => return None,
-    };
-    let all = Expr::AllOp {
-        left: left.clone(),
-        compare_op,
-        right: right.clone(),
-    };
-    Some(Expr::UnaryOp {
-        op: UnaryOperator::Not,
-        expr: Box::new(Expr::Nested(Box::new(all))),
-    })
+/// Rewrites `{a,"b c"}` to an array expression.
+fn listed(text: &str) -> Option<String> {
+    let items = items(text)?;
+    let written = items.iter().map(|item| match item {
+        None => "NULL".to_owned(),
+        Some(item) => format!("'{}'", item.replace('\'', "''")),
+    });
+    Some(format!("ARRAY[{}]", written.collect::<Vec<_>>().join(", ")))
 }
 
-/// Returns why a comparison with a subquery's rows is refused: DataFusion breaks the NULL rules in all but
-/// the forms above.
+/// Returns why another comparison with the items of a list or the rows of a query is refused: DataFusion breaks the NULL
+/// rules there.
 pub fn refused(expr: &Expr) -> Option<String> {
-    let (op, right, which) = match expr {
-        Expr::AnyOp {
-            compare_op, right, ..
-        } => (compare_op, right, "ANY"),
+    use BinaryOperator::{Eq, NotEq};
+    match expr {
+        Expr::AnyOp { compare_op: Eq, .. } => None,
         Expr::AllOp {
-            compare_op, right, ..
-        } => (compare_op, right, "ALL"),
-        _ => return None,
-    };
-    matches!(right.as_ref(), Expr::Subquery(_)).then(|| {
-        format!(
-            "{op} {which} (SELECT …) is not offered: write IN (SELECT …), NOT IN (SELECT …), or compare with \
-             (SELECT min(…) …) or (SELECT max(…) …)"
-        )
-    })
+            compare_op: NotEq, ..
+        } => None,
+        Expr::AnyOp { compare_op, .. } | Expr::AllOp { compare_op, .. } => Some(format!(
+            "{compare_op} beside ANY or ALL is not offered: write = ANY (…), <> ALL (…), or compare with (SELECT min(…) …) \
+             or (SELECT max(…) …)"
+        )),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -105,8 +77,7 @@ mod tests {
             ),
             ("x = ANY('{a,b}')", Some("x = ANY(ARRAY['a', 'b'])")),
             ("x = ANY(y)", Some("x = ANY(y)")),
-            ("x < ANY(y)", Some("NOT (x >= ALL(y))")),
-            ("x <> ANY('{a}')", Some("NOT (x = ALL(ARRAY['a']))")),
+            ("x < ANY(y)", None),
             ("x > ALL (SELECT y FROM t)", None),
             ("x <> ANY (SELECT y FROM t)", None),
         ] {

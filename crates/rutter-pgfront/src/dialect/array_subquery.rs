@@ -1,12 +1,9 @@
 //! `ARRAY(SELECT …)` becomes an aggregate of the query's rows, in their order.
 
-use datafusion::logical_expr::sqlparser::ast::{
-    Expr, OrderByExpr, OrderByKind, Query, SelectItem, SetExpr,
-};
+use datafusion::logical_expr::sqlparser::ast::{Expr, OrderByKind, Query, SelectItem, SetExpr};
 
 use super::empty_catalogs;
-use super::order_by::{columns, first, place};
-use super::rewrite::{last, parsed};
+use super::rewrite::parsed;
 use crate::functions::GATHERED;
 
 /// Rewrites a query to a list of its rows, empty if there are none.
@@ -15,79 +12,25 @@ pub fn said(query: &mut Query) -> Option<Expr> {
         return parsed("CAST(ARRAY[] AS TEXT[])");
     }
     let is_plain = matches!(query.body.as_ref(), SetExpr::Select(select)
-        if select.distinct.is_none() && !empty_catalogs::is_aggregated(select)
-            && !select.projection.iter().any(makes_rows));
-    let list = if is_plain && query.limit_clause.is_none() && query.with.is_none() {
-        let value = value(query)?.to_string();
-        let order = ordered(order(query).into_iter().map(|term| match term {
-            Term::Value(options) => format!("{value}{options}"),
-            Term::Other(other) => other,
-        }));
-        query.order_by = None;
-        *self::value(query)? = parsed(&format!("array_agg({value}{order})"))?;
-        query.to_string()
-    } else {
-        let value = format!("gathered.{}", name(query)?);
-        let terms = order(query).into_iter().map(|term| match term {
-            Term::Value(options) => Some(format!("{value}{options}")),
-            // The outer query does not see it.
-            Term::Other(_) => None,
-        });
-        let terms: Option<Vec<String>> = terms.collect();
-        let order = ordered(terms.unwrap_or_default().into_iter());
-        format!("SELECT array_agg({value}{order}) FROM ({query}) AS gathered")
-    };
-    parsed(&format!("{GATHERED}(({list}))"))
-}
-
-/// The order of the rows.
-enum Term {
-    /// The only value, and its direction.
-    Value(String),
-    Other(String),
-}
-
-fn order(query: &mut Query) -> Vec<Term> {
-    let columns = first(&mut query.body).and_then(|select| columns(select));
-    let columns = columns.unwrap_or_default();
-    let Some(OrderByKind::Expressions(by)) = query.order_by.as_ref().map(|order| &order.kind)
-    else {
-        return Vec::new();
-    };
-    let term = |by: &OrderByExpr| match place(&columns, &by.expr) {
-        Some(_) => Term::Value(by.options.to_string()),
-        None => Term::Other(by.to_string()),
-    };
-    by.iter().map(term).collect()
-}
-
-fn ordered(terms: impl Iterator<Item = String>) -> String {
-    let terms: Vec<String> = terms.collect();
-    match terms.is_empty() {
-        true => String::new(),
-        false => format!(" ORDER BY {}", terms.join(", ")),
+        if select.distinct.is_none() && !empty_catalogs::is_aggregated(select));
+    let has_limit = query.limit_clause.is_some() || query.fetch.is_some();
+    if !is_plain || has_limit || query.with.is_some() {
+        return None;
     }
-}
-
-/// Returns whether a value has a row for each item.
-fn makes_rows(item: &SelectItem) -> bool {
-    let (SelectItem::UnnamedExpr(value) | SelectItem::ExprWithAlias { expr: value, .. }) = item
-    else {
-        return false;
+    let order = match query.order_by.as_ref().map(|order| &order.kind) {
+        Some(OrderByKind::Expressions(by)) => by.clone(),
+        _ => Vec::new(),
     };
-    matches!(value, Expr::Function(call) if last(&call.name) == Some("unnest"))
-}
-
-/// The name of a query's only column.
-fn name(query: &mut Query) -> Option<String> {
-    match first(&mut query.body)?.projection.as_slice() {
-        [SelectItem::ExprWithAlias { alias, .. }] => Some(alias.to_string()),
-        [SelectItem::UnnamedExpr(Expr::Identifier(name))] => Some(name.to_string()),
-        [SelectItem::UnnamedExpr(Expr::CompoundIdentifier(names))] => {
-            Some(names.last()?.to_string())
-        }
-        _ => None,
-    }
+    let value = value(query)?;
+    let order = order.iter().map(|by| match by.expr.to_string().as_str() {
+        "1" => format!("{value}{}", by.options),
+        _ => by.to_string(),
+    });
+    let order = order.collect::<Vec<_>>().join(", ");
+    let by = if order.is_empty() { "" } else { " ORDER BY " };
+    *value = parsed(&format!("array_agg({value}{by}{order})"))?;
+    query.order_by = None;
+    parsed(&format!("{GATHERED}(({query}))"))
 }
 
 /// The only column of a query.

@@ -1,7 +1,7 @@
 //! Casts to types that DataFusion lacks.
 
 use datafusion::logical_expr::sqlparser::ast::{
-    ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, Expr, Interval, Value,
+    ArrayElemTypeDef, DataType, ExactNumberInfo, Expr, Interval, Value,
 };
 use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::logical_expr::sqlparser::parser::Parser;
@@ -22,12 +22,6 @@ pub fn said(cast: &mut Expr) -> Option<Expr> {
         && let Some(words) = words(text)
     {
         **expr = words;
-    }
-    if let Some(signs) = cut(data_type) {
-        return parsed(&format!("left(CAST({expr} AS TEXT), {signs})"));
-    }
-    if let Some(rounded) = rounded(expr, data_type) {
-        return Some(rounded);
     }
     if let Some(of) = inet::cast(expr, data_type) {
         return Some(of);
@@ -61,13 +55,6 @@ pub fn interval(interval: &mut Interval) {
     {
         *interval.value = words;
     }
-}
-
-/// Negates `INTERVAL '1 month 2 days'`: DataFusion negates the months only.
-pub fn negated(interval: &Interval) -> Option<Expr> {
-    let text = literal(&interval.value).filter(|_| interval.leading_field.is_none())?;
-    let span = Span::of_text(text)?.negated()?;
-    parsed(&format!("INTERVAL '{}'", span.words()))
 }
 
 fn words(interval: &str) -> Option<Expr> {
@@ -105,33 +92,6 @@ fn plain(kind: &DataType) -> Option<DataType> {
     };
     let parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(known);
     parser.ok()?.parse_data_type().ok()
-}
-
-/// Rounds `time::timestamp(0)`, which DataFusion truncates.
-fn rounded(expr: &Expr, kind: &DataType) -> Option<Expr> {
-    let DataType::Timestamp(Some(digits @ (0 | 3)), zone) = kind else {
-        return None;
-    };
-    let half = if *digits == 0 { 500_000 } else { 500 };
-    let whole = DataType::Timestamp(None, *zone);
-    parsed(&format!(
-        "CAST(CAST({expr} AS {whole}) + INTERVAL '{half} microseconds' AS {kind})"
-    ))
-}
-
-/// The length of `varchar(3)`.
-fn cut(kind: &DataType) -> Option<u64> {
-    use DataType::{Char, CharVarying, Character, CharacterVarying, Varchar};
-    match kind {
-        Varchar(length) | CharacterVarying(length) | CharVarying(length) => match length {
-            Some(CharacterLength::IntegerLength { length, .. }) => Some(*length),
-            _ => None,
-        },
-        Char(None) | Character(None) => Some(1),
-        Char(Some(CharacterLength::IntegerLength { length, .. }))
-        | Character(Some(CharacterLength::IntegerLength { length, .. })) => Some(*length),
-        _ => None,
-    }
 }
 
 /// The name of a type that DataFusion does not know.
@@ -196,8 +156,6 @@ mod tests {
             ("x::float(53)", "x::DOUBLE PRECISION"),
             ("x::float(24)", "x::FLOAT(24)"),
             ("'{a,b}'::text[]", "'{a,b}'::TEXT[]"),
-            ("x::varchar(3)", "left(CAST(x AS TEXT), 3)"),
-            ("x::character", "left(CAST(x AS TEXT), 1)"),
             ("x::varchar", "x::VARCHAR"),
             ("x::numeric::int4", "x::NUMERIC::INT4"),
             ("'pg_catalog.array_in'::regproc", "CAST('array_in' AS TEXT)"),

@@ -2,10 +2,7 @@
 
 use std::collections::HashSet;
 
-use datafusion::logical_expr::sqlparser::ast::{
-    ArrayElemTypeDef, DataType, ExactNumberInfo, Expr, Ident, Query, Select, SelectItem, SetExpr,
-    TimezoneInfo, TrimWhereField,
-};
+use datafusion::logical_expr::sqlparser::ast::{Expr, Ident, Query, Select, SelectItem, SetExpr};
 
 use super::rewrite::last;
 
@@ -95,83 +92,27 @@ fn is_column(expr: &Expr) -> bool {
     matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_))
 }
 
-/// PostgreSQL's name of an unnamed value.
-pub fn of(expr: &Expr) -> String {
+/// PostgreSQL's name of an unnamed value. Casts of literals, and forms that no client reads by name, have none.
+fn of(expr: &Expr) -> String {
     let name = match expr {
         Expr::Identifier(name) => return folded(name),
         Expr::CompoundIdentifier(names) => return names.last().map(folded).unwrap_or_default(),
         Expr::Function(function) => {
-            return last(&function.name).unwrap_or("?column?").to_lowercase();
+            return last(&function.name).unwrap_or(NAMELESS).to_lowercase();
         }
-        Expr::Cast {
-            expr, data_type, ..
-        } => match is_named(expr) {
-            true => return of(expr),
-            false => return of_type(data_type),
-        },
-        Expr::Nested(expr) | Expr::Collate { expr, .. } => return of(expr),
+        Expr::Cast { expr, .. } | Expr::Nested(expr) | Expr::Collate { expr, .. } => {
+            return of(expr);
+        }
         Expr::CompoundFieldAccess { root, .. } => return of(root),
         Expr::Subquery(query) => return of_query(query),
-        Expr::TypedString(typed) => return of_type(&typed.data_type),
-        Expr::Case {
-            else_result: Some(other),
-            ..
-        } if is_named(other) => return of(other),
         Expr::Case { .. } => "case",
         Expr::Extract { .. } => "extract",
         Expr::Substring { .. } => "substring",
-        Expr::Position { .. } => "position",
-        Expr::Overlay { .. } => "overlay",
-        Expr::Trim { trim_where, .. } => match trim_where {
-            Some(TrimWhereField::Leading) => "ltrim",
-            Some(TrimWhereField::Trailing) => "rtrim",
-            Some(TrimWhereField::Both) | None => "btrim",
-        },
-        Expr::Ceil { .. } => "ceil",
-        Expr::Floor { .. } => "floor",
         Expr::Exists { .. } => "exists",
         Expr::Array(_) => "array",
-        Expr::AtTimeZone { .. } => "timezone",
-        Expr::Interval(_) => "interval",
         _ => NAMELESS,
     };
     name.to_owned()
-}
-
-/// Returns whether `CASE` and casts keep the name of a value. They drop names of types.
-fn is_named(expr: &Expr) -> bool {
-    match expr {
-        Expr::Nested(expr) | Expr::Collate { expr, .. } | Expr::Cast { expr, .. } => is_named(expr),
-        Expr::Case { else_result, .. } => else_result.as_deref().is_some_and(is_named),
-        Expr::TypedString(_) | Expr::Interval(_) => false,
-        expr => of(expr) != NAMELESS,
-    }
-}
-
-/// PostgreSQL's name of a type, used for values without any other name.
-fn of_type(kind: &DataType) -> String {
-    let name = match kind {
-        DataType::Array(ArrayElemTypeDef::SquareBracket(item, _)) => return of_type(item),
-        DataType::SmallInt(_) => "int2",
-        DataType::Int(_) | DataType::Integer(_) => "int4",
-        DataType::BigInt(_) => "int8",
-        DataType::Real | DataType::Float(ExactNumberInfo::Precision(..=24)) => "float4",
-        DataType::Double(_) | DataType::DoublePrecision | DataType::Float(_) => "float8",
-        DataType::Boolean => "bool",
-        DataType::Decimal(_) | DataType::Dec(_) => "numeric",
-        DataType::Varchar(_) | DataType::CharacterVarying(_) | DataType::CharVarying(_) => {
-            "varchar"
-        }
-        DataType::Char(_) | DataType::Character(_) => "bpchar",
-        DataType::Timestamp(_, TimezoneInfo::WithTimeZone) => "timestamptz",
-        DataType::Timestamp(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => "timestamp",
-        DataType::Custom(name, _) => last(name).unwrap_or_default(),
-        kind => {
-            let name = kind.to_string().to_lowercase();
-            return name.split(['(', ' ']).next().unwrap_or_default().to_owned();
-        }
-    };
-    name.to_lowercase()
 }
 
 /// PostgreSQL's name of a value without one.

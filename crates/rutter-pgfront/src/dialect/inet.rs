@@ -1,15 +1,16 @@
-//! Casts to `inet` and `cidr` are normalised strings. Where order matters they are ordered by their numbers.
+//! Casts to `inet` and `cidr` are normalised strings. `ORDER BY` orders them by their numbers; other comparisons of order
+//! are refused.
 
 use datafusion::logical_expr::sqlparser::ast::{
-    BinaryOperator, DataType, Distinct, Expr, Function, FunctionArgumentClause, FunctionArguments,
-    OrderByExpr, OrderByKind, Query, Select, SetExpr, WindowType,
+    BinaryOperator, DataType, Expr, Function, FunctionArgumentClause, FunctionArguments,
+    OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, WindowType,
 };
 
 use super::casts::{literal, name};
-use super::order_by::{self, Column};
+use super::column_names::folded;
 use super::rewrite::{last, parsed};
-use crate::application::NetworkColumn;
-use crate::functions::{CIDR, INET, KEY, TEXT, network_text};
+use super::system_functions::arguments;
+use crate::functions::{CIDR, INET, KEY, TEXT};
 
 /// Rewrites a cast to `inet` or `cidr`, or from them to a string.
 pub fn cast(expr: &Expr, to: &DataType) -> Option<Expr> {
@@ -26,7 +27,7 @@ pub fn cast(expr: &Expr, to: &DataType) -> Option<Expr> {
 }
 
 /// Returns whether an expression is a cast to `inet` or `cidr`.
-pub fn is_to_network(expr: &Expr) -> bool {
+fn is_to_network(expr: &Expr) -> bool {
     match expr {
         Expr::Cast { data_type, .. } => matches!(name(data_type).as_deref(), Some("inet" | "cidr")),
         Expr::Nested(inner) => is_to_network(inner),
@@ -34,127 +35,136 @@ pub fn is_to_network(expr: &Expr) -> bool {
     }
 }
 
-/// Orders the rows of a query. DISTINCT rows and unions are ordered in an outer query, because they
-/// have no columns besides their output.
-pub fn order_rows(query: &mut Query) {
-    let Some(by) = &mut query.order_by else {
-        return;
-    };
-    let OrderByKind::Expressions(by) = &mut by.kind else {
-        return;
-    };
-    if let SetExpr::Select(select) = query.body.as_ref()
-        && !matches!(select.distinct, Some(Distinct::Distinct))
-    {
-        let columns = order_by::columns(select);
-        for by in by {
-            let column = columns.as_ref().and_then(|columns| {
-                let place = order_by::place(columns, &by.expr)?;
-                Some(columns[place].value.clone())
+/// Orders the rows of a query by the keys of such casts, also by their place or their name. Returns why an order is
+/// refused.
+pub fn order_rows(query: &mut Query) -> Option<String> {
+    let order = query.order_by.as_mut()?;
+    let SetExpr::Select(select) = query.body.as_ref() else {
+        let has_network = first(&query.body)?
+            .projection
+            .iter()
+            .any(|item| match item {
+                SelectItem::UnnamedExpr(value) | SelectItem::ExprWithAlias { expr: value, .. } => {
+                    is_to_network(value)
+                }
+                _ => false,
             });
-            if let Some(column) = column.filter(is_to_network) {
-                by.expr = column;
+        return has_network.then(|| {
+            "inet and cidr are not ordered behind UNION and the like: write SELECT … FROM (… UNION …) AS t \
+             ORDER BY prefix_key(prefix)"
+                .to_owned()
+        });
+    };
+    let OrderByKind::Expressions(by) = &mut order.kind else {
+        return None;
+    };
+    for by in by {
+        let place = by.expr.to_string().parse::<usize>().ok();
+        let place = place.and_then(|place| place.checked_sub(1));
+        let item = match (&by.expr, place) {
+            (_, Some(place)) => select.projection.get(place),
+            (Expr::Identifier(name), None) => {
+                let name = folded(name);
+                let is_it = |item: &&SelectItem| matches!(item, SelectItem::ExprWithAlias { alias, .. } if folded(alias) == name);
+                select.projection.iter().find(is_it)
             }
-            order_by(&mut by.expr);
-        }
-        return;
-    }
-    let is_network = |column: &Column| is_to_network(&column.value);
-    order_by::around(query, is_network, |column| format!("{KEY}({column})"));
-}
-
-/// Rewrites `DISTINCT ON (prefix::inet)` like the order of the query.
-pub fn order_distinct(select: &mut Select) {
-    if let Some(Distinct::On(of)) = &mut select.distinct {
-        of.iter_mut().for_each(order_by);
-    }
-}
-
-/// Rewrites comparisons, and the order of windows and aggregates.
-pub fn order_within(expr: &mut Expr, known: &[NetworkColumn]) {
-    match expr {
-        Expr::BinaryOp { left, op, right } => {
-            use BinaryOperator::{Gt, GtEq, Lt, LtEq};
-            let compares = matches!(op, Lt | LtEq | Gt | GtEq);
-            if compares && (is_to_network(left) || is_to_network(right)) {
-                key(left);
-                key(right);
-            }
-            let equals = matches!(op, BinaryOperator::Eq | BinaryOperator::NotEq);
-            if equals && (is_to_network(left) || is_to_network(right)) {
-                let written = Written::beside(left, known).or(Written::beside(right, known));
-                written
-                    .unwrap_or(Written::Inet)
-                    .give([left.as_mut(), right.as_mut()], known);
-            }
-        }
-        Expr::InList { expr, list, .. }
-            if [&**expr].into_iter().chain(&*list).any(is_to_network) =>
+            _ => None,
+        };
+        if let Some(SelectItem::UnnamedExpr(value) | SelectItem::ExprWithAlias { expr: value, .. }) =
+            item
+            && is_to_network(value)
         {
-            let written = Written::beside(expr, known).unwrap_or(Written::Inet);
-            written.give([&mut **expr].into_iter().chain(list), known);
+            by.expr = value.clone();
         }
+        key(&mut by.expr);
+    }
+    None
+}
+
+/// The query that names the columns.
+fn first(body: &SetExpr) -> Option<&Select> {
+    match body {
+        SetExpr::Select(select) => Some(select),
+        SetExpr::SetOperation { left, .. } => first(left),
+        SetExpr::Query(query) => first(&query.body),
+        _ => None,
+    }
+}
+
+/// Returns why a comparison by order is refused: strings compare in another order than addresses.
+pub fn refused(expr: &Expr) -> Option<String> {
+    use BinaryOperator::{Gt, GtEq, Lt, LtEq};
+    let is_wrong = match expr {
+        Expr::BinaryOp {
+            left,
+            op: Lt | LtEq | Gt | GtEq,
+            right,
+        } => is_to_network(left) || is_to_network(right),
         Expr::Between {
             expr, low, high, ..
-        } if [&*expr, &*low, &*high]
+        } => [expr, low, high]
             .into_iter()
-            .any(|side| is_to_network(side)) =>
-        {
-            [expr, low, high].into_iter().for_each(|side| key(side));
+            .any(|side| is_to_network(side)),
+        Expr::Function(function) => {
+            let name = last(&function.name).unwrap_or_default().to_lowercase();
+            ["min", "max"].contains(&name.as_str())
+                && arguments(function).iter().any(|value| is_to_network(value))
+        }
+        _ => false,
+    };
+    is_wrong.then(|| {
+        "inet and cidr are not compared by order: write prefix_key(prefix) < prefix_key('10.0.0.0/8'), and \
+         (array_agg(prefix ORDER BY prefix_key(prefix)))[1] for the least"
+            .to_owned()
+    })
+}
+
+/// Rewrites equality with a column of prefixes, which always have their length, and the order of windows and aggregates.
+pub fn compare(expr: &mut Expr, prefixes: &[&str]) {
+    match expr {
+        Expr::BinaryOp {
+            left,
+            op: BinaryOperator::Eq | BinaryOperator::NotEq,
+            right,
+        } => {
+            adapt(left, right, prefixes);
+            adapt(right, left, prefixes);
+        }
+        Expr::InList { expr, list, .. } => {
+            list.iter_mut().for_each(|item| adapt(expr, item, prefixes));
         }
         Expr::Function(function) => order_function(function),
         _ => {}
     }
 }
 
-/// The notation in which strings are compared.
-#[derive(Clone, Copy)]
-enum Written {
-    Inet,
-    /// The notation of an address column, which stays unchanged so that the table can look it up.
-    Address,
-    Prefix,
-}
-
-impl Written {
-    fn beside(expr: &Expr, known: &[NetworkColumn]) -> Option<Self> {
-        let column = match expr {
-            Expr::Identifier(name) => name,
-            Expr::CompoundIdentifier(names) => names.last()?,
-            _ => return None,
-        };
-        known.iter().find_map(|known| match known {
-            NetworkColumn::Prefix(name) if *name == column.value => Some(Self::Prefix),
-            NetworkColumn::Address(name) if *name == column.value => Some(Self::Address),
-            _ => None,
-        })
-    }
-
-    fn give<'a>(self, sides: impl IntoIterator<Item = &'a mut Expr>, known: &[NetworkColumn]) {
-        for side in sides {
-            // An explicit cast to a string is compared as a string.
-            let is_other = matches!(side, Expr::Cast { .. }) && !is_to_network(side);
-            let stays =
-                is_other || !matches!(self, Self::Inet) && Self::beside(side, known).is_some();
-            let function = if matches!(self, Self::Prefix) {
-                TEXT
-            } else {
-                INET
-            };
-            // A list may be long: normalise literals now.
-            let given = match literal(side).and_then(|text| network_text(function, text)) {
-                Some(text) => format!("'{text}'"),
-                None => format!("{function}(CAST({side} AS TEXT))"),
-            };
-            if !stays && let Some(given) = parsed(&given) {
-                *side = given;
+/// Writes an address or prefix as the other side of a comparison does: beside a column of prefixes with its length, and
+/// a literal beside a cast as the cast.
+fn adapt(beside: &Expr, value: &mut Expr, prefixes: &[&str]) {
+    let column = match beside {
+        Expr::Identifier(name) => Some(name),
+        Expr::CompoundIdentifier(names) => names.last(),
+        _ => None,
+    };
+    let is_prefix = column.is_some_and(|name| prefixes.contains(&name.value.as_str()));
+    let function = match beside {
+        _ if is_prefix && is_to_network(value) => TEXT,
+        Expr::Cast { data_type, .. } if literal(value).is_some() => {
+            match name(data_type).as_deref() {
+                Some("inet") => INET,
+                Some("cidr") => TEXT,
+                _ => return,
             }
         }
+        _ => return,
+    };
+    if let Some(text) = parsed(&format!("{function}({value})")) {
+        *value = text;
     }
 }
 
 fn order_function(function: &mut Function) {
-    let all = |by: &mut Vec<OrderByExpr>| by.iter_mut().for_each(|by| order_by(&mut by.expr));
+    let all = |by: &mut Vec<OrderByExpr>| by.iter_mut().for_each(|by| key(&mut by.expr));
     if let Some(WindowType::WindowSpec(window)) = &mut function.over {
         // DataFusion's window frames accept strings, but not bytes.
         for by in &mut window.order_by {
@@ -165,7 +175,6 @@ fn order_function(function: &mut Function) {
             }
         }
     }
-    all(&mut function.within_group);
     if let FunctionArguments::List(list) = &mut function.args {
         for clause in &mut list.clauses {
             if let FunctionArgumentClause::OrderBy(by) = clause {
@@ -175,14 +184,16 @@ fn order_function(function: &mut Function) {
     }
 }
 
-fn order_by(expr: &mut Expr) {
-    if is_to_network(expr) {
-        key(expr);
-    }
-}
-
+/// Replaces a cast by the key of its string.
 fn key(expr: &mut Expr) {
-    if let Some(key) = parsed(&format!("{KEY}({expr})")) {
-        *expr = key;
+    let is_network = is_to_network(expr);
+    match expr {
+        Expr::Nested(inner) => key(inner),
+        Expr::Cast { expr: text, .. } if is_network => {
+            if let Some(key) = parsed(&format!("{KEY}({text})")) {
+                *expr = key;
+            }
+        }
+        _ => {}
     }
 }

@@ -8,17 +8,12 @@ mod array_subquery;
 mod casts;
 mod column_names;
 mod empty_catalogs;
-mod extract;
-mod function_names;
 mod inet;
 pub mod lexer;
 mod lists;
 pub mod literals;
-mod order_by;
 pub mod rewrite;
-mod row_comparison;
 mod system_functions;
-pub mod table_statement;
 pub mod time_zone;
 mod unsupported;
 

@@ -4,21 +4,20 @@ use std::ops::ControlFlow;
 
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArguments, Ident, LimitClause, ObjectName,
-    ObjectNamePart, Query, Select, SetExpr, Statement as Parsed, TableAlias, TableAliasColumnDef,
-    TableFactor, UnaryOperator, VisitMut as _, VisitorMut, visit_expressions,
+    BinaryOperator, Expr, Function, FunctionArguments, LimitClause, ObjectName, ObjectNamePart,
+    Query, Select, SetExpr, Statement as Parsed, TableFactor, VisitMut as _, VisitorMut,
+    visit_expressions,
 };
 use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::logical_expr::sqlparser::parser::Parser;
 use datafusion::sql::parser::Statement;
 
 use super::{
-    any_all, array_subquery, casts, column_names, empty_catalogs, extract, function_names, inet,
-    lists, order_by, row_comparison, system_functions, unsupported,
+    any_all, array_subquery, casts, column_names, empty_catalogs, inet, lists, system_functions,
+    unsupported,
 };
 use crate::application::Application;
 use crate::catalog::SCHEMA;
-use crate::functions::TIMEZONE;
 
 /// Rewrites a statement.
 ///
@@ -53,13 +52,8 @@ impl VisitorMut for Adapting<'_> {
         match table {
             // Lists in catalogues are empty. Other lists do not use this name.
             TableFactor::Table { name, args, .. } if args.is_some() && is_unnest(name) => {}
-            TableFactor::Table {
-                name, args, alias, ..
-            } if args.is_some() => {
+            TableFactor::Table { name, args, .. } if args.is_some() => {
                 without_schema(name);
-                if last(name) == Some("generate_series") {
-                    series(alias);
-                }
                 if let Some(known) = last(name).and_then(system_functions::rows) {
                     *table = known;
                 }
@@ -76,31 +70,24 @@ impl VisitorMut for Adapting<'_> {
                         .to_owned(),
                 ));
             }
-            // The only column of a list is named after the table's alias.
-            TableFactor::UNNEST {
-                alias: Some(alias),
-                array_exprs,
-                ..
-            } if array_exprs.len() == 1 => named_alike(alias),
             _ => {}
         }
         ControlFlow::Continue(())
     }
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<DataFusionError> {
-        order_by::once(query);
-        inet::order_rows(query);
+        refused_if(inet::order_rows(query))?;
         refused_if(unsupported::query(&query.body))
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DataFusionError> {
-        inet::order_within(expr, &self.application.network_columns);
-        refused_if(unsupported::expression(expr))
+        refused_if(unsupported::expression(expr))?;
+        inet::compare(expr, &self.application.prefix_columns);
+        ControlFlow::Continue(())
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<DataFusionError> {
-        order_by::distinct(select);
-        inet::order_distinct(select);
+        refused_if(unsupported::distinct(select))?;
         refused_if(select.from.iter().find_map(unsupported::join))?;
         column_names::give(select);
         ControlFlow::Continue(())
@@ -124,28 +111,8 @@ impl VisitorMut for Adapting<'_> {
         if let Some(other) = said(expr, self.application) {
             *expr = other;
         }
-        refused_if(any_all::refused(expr))
+        refused_if(any_all::refused(expr).or_else(|| unsupported::list(expr)))
     }
-}
-
-/// Names the only column of a table after the table, unless it has a name.
-fn named_alike(alias: &mut TableAlias) {
-    if alias.columns.is_empty() {
-        alias.columns.push(TableAliasColumnDef {
-            name: alias.name.clone(),
-            data_type: None,
-        });
-    }
-}
-
-/// Names the table and the column of `generate_series(…)`.
-fn series(alias: &mut Option<TableAlias>) {
-    named_alike(alias.get_or_insert_with(|| TableAlias {
-        explicit: true,
-        name: Ident::new("generate_series"),
-        columns: Vec::new(),
-        at: None,
-    }));
 }
 
 fn refused_if(why: Option<String>) -> ControlFlow<DataFusionError> {
@@ -184,29 +151,16 @@ fn said(expr: &mut Expr, application: &Application) -> Option<Expr> {
             if let Some(known) = operator(op) {
                 *op = known;
             }
-            row_comparison::said(expr)
+            None
         }
-        Expr::InList { .. } | Expr::IsNull(_) | Expr::IsNotNull(_) => row_comparison::said(expr),
         // Strings always compare byte by byte.
         Expr::Collate { expr, .. } => Some((**expr).clone()),
         Expr::Cast { .. } => casts::said(expr),
         Expr::AnyOp { .. } | Expr::AllOp { .. } => any_all::said(expr),
-        Expr::AtTimeZone {
-            timestamp,
-            time_zone,
-        } => parsed(&format!("{TIMEZONE}({time_zone}, {timestamp})")),
-        Expr::Extract { field, expr, .. } => extract::of(&field.to_string(), expr),
         Expr::Interval(interval) => {
             casts::interval(interval);
             None
         }
-        Expr::UnaryOp {
-            op: UnaryOperator::Minus,
-            expr,
-        } => match expr.as_ref() {
-            Expr::Interval(interval) => casts::negated(interval),
-            power => negated(power),
-        },
         Expr::Function(function) => called(function, application),
         Expr::Case {
             operand: None,
@@ -237,25 +191,6 @@ fn said(expr: &mut Expr, application: &Application) -> Option<Expr> {
     }
 }
 
-/// `-2 ^ 2` is 4: the sign binds tighter.
-fn negated(power: &Expr) -> Option<Expr> {
-    let Expr::BinaryOp { left, op, right } = power else {
-        return None;
-    };
-    let left = match op {
-        BinaryOperator::PGExp => negated(left).unwrap_or_else(|| Expr::UnaryOp {
-            op: UnaryOperator::Minus,
-            expr: left.clone(),
-        }),
-        _ => return None,
-    };
-    Some(Expr::BinaryOp {
-        left: Box::new(left),
-        op: op.clone(),
-        right: right.clone(),
-    })
-}
-
 /// `OPERATOR(pg_catalog.~)` is `~`.
 fn operator(op: &BinaryOperator) -> Option<BinaryOperator> {
     let BinaryOperator::PGCustomBinaryOperator(parts) = op else {
@@ -271,14 +206,9 @@ fn operator(op: &BinaryOperator) -> Option<BinaryOperator> {
 fn called(function: &mut Function, application: &Application) -> Option<Expr> {
     without_schema(&mut function.name);
     let name = last(&function.name)?.to_lowercase();
-    lists::order(&name, function);
     match &mut function.args {
         FunctionArguments::Subquery(query) if name == "array" => array_subquery::said(query),
-        // DataFusion's returns a list.
-        _ if name == "generate_series" => parsed(&format!("unnest({function})")),
         _ => lists::said(&name, function)
-            .or_else(|| extract::called(&name, function))
-            .or_else(|| function_names::said(&name, function))
             .or_else(|| system_functions::said(&name, function, application)),
     }
 }

@@ -26,14 +26,6 @@ pub fn check(statement: &Statement) -> Result<()> {
     }
 }
 
-/// Refuses any zone but UTC.
-pub fn check_name(zone: &str) -> Result<()> {
-    match is_utc(zone) {
-        true => Ok(()),
-        false => Err(unknown(&format!("'{zone}'"))),
-    }
-}
-
 fn unknown(zone: &str) -> DataFusionError {
     DataFusionError::Plan(format!(
         "AT TIME ZONE {zone}: all times are UTC here, and no other zone is known; add an interval, or convert in the client"

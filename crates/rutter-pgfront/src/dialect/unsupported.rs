@@ -1,15 +1,12 @@
 //! Refuses SQL that DataFusion would answer differently from PostgreSQL.
 
 use datafusion::logical_expr::sqlparser::ast::{
-    BinaryOperator, DataType, ExactNumberInfo, Expr, Function, JoinConstraint, JoinOperator,
+    BinaryOperator, Distinct, Expr, Function, FunctionArguments, JoinConstraint, JoinOperator,
     NamedWindowDefinition, NamedWindowExpr, Select, SetExpr, SetOperator, SetQuantifier,
-    TableFactor, TableWithJoins, WindowType,
+    TableFactor, TableWithJoins, Value, WindowType,
 };
 
-use super::inet::is_to_network;
-use super::rewrite::last;
-use super::row_comparison;
-use super::system_functions::arguments;
+use super::inet;
 
 /// Returns why an expression is refused.
 pub fn expression(expr: &Expr) -> Option<String> {
@@ -19,29 +16,49 @@ pub fn expression(expr: &Expr) -> Option<String> {
                 "x IS DISTINCT FROM y is read together with AND and OR behind it: write (x IS DISTINCT FROM y)".to_owned()
             });
         }
-        Expr::Function(function) if is_extreme(function) => {
-            "min and max of inet are not offered: write (array_agg(prefix ORDER BY prefix_key(prefix)))[1]"
-        }
         Expr::Function(Function {
             over: Some(WindowType::WindowSpec(window)),
             ..
         }) if window.window_name.is_some() => NAMED_WINDOW,
-        Expr::Function(function) if is_of_no_row(function) => {
-            "argument of nth_value must be greater than zero"
+        // DataFusion negates the months only.
+        Expr::UnaryOp { expr, .. } if matches!(**expr, Expr::Interval(_)) => {
+            "a sign before an interval is not offered: write interval '-1 day'"
         }
-        Expr::Cast {
-            data_type: DataType::Numeric(size) | DataType::Decimal(size) | DataType::Dec(size),
-            ..
-        } if matches!(size, ExactNumberInfo::PrecisionAndScale(_, ..0)) => {
-            "numeric with a negative scale is not offered: write round(x, -2)"
-        }
-        _ => return row_comparison::refused(expr),
+        Expr::Tuple(_) => "rows of values are not compared: write a = x AND b = y",
+        _ => return inet::refused(expr),
     };
     Some(why.to_owned())
 }
 
+/// Returns why `ARRAY(SELECT …)` is refused, if it was not rewritten.
+pub fn list(expr: &Expr) -> Option<String> {
+    let is_list = matches!(
+        expr,
+        Expr::Function(Function {
+            args: FunctionArguments::Subquery(_),
+            ..
+        })
+    );
+    is_list.then(|| {
+        "ARRAY(SELECT …) takes one column, and no DISTINCT, GROUP BY, LIMIT or UNION: write ARRAY(SELECT x FROM (…) AS t)"
+            .to_owned()
+    })
+}
+
 /// DataFusion ignores clauses after a window's name.
 const NAMED_WINDOW: &str = "OVER (w …) is not offered: write OVER w, or write the whole window out";
+
+/// Returns why `DISTINCT ON (1)` is refused: DataFusion takes the number as a constant.
+pub fn distinct(select: &Select) -> Option<String> {
+    let Some(Distinct::On(by)) = &select.distinct else {
+        return None;
+    };
+    let is_place =
+        |by: &Expr| matches!(by, Expr::Value(value) if matches!(value.value, Value::Number(..)));
+    by.iter()
+        .any(is_place)
+        .then(|| "DISTINCT ON takes expressions, not their places".to_owned())
+}
 
 /// Returns the reason why a named window that extends another one is refused.
 pub fn window(select: &Select) -> Option<String> {
@@ -53,27 +70,10 @@ pub fn window(select: &Select) -> Option<String> {
     windows.any(extends).then(|| NAMED_WINDOW.to_owned())
 }
 
-/// `nth_value(x, 0)`.
-fn is_of_no_row(function: &Function) -> bool {
-    let name = last(&function.name).unwrap_or_default();
-    let row = arguments(function).get(1).map(ToString::to_string);
-    let is_none = |row: String| row == "0" || row.starts_with('-');
-    name.eq_ignore_ascii_case("nth_value") && row.is_some_and(is_none)
-}
-
 /// Returns whether an expression is an `AND` or `OR` without parentheses.
 fn is_open(expr: &Expr) -> bool {
     use BinaryOperator::{And, Or};
     matches!(expr, Expr::BinaryOp { op: And | Or, .. })
-}
-
-/// `min(prefix::inet)`.
-fn is_extreme(function: &Function) -> bool {
-    let name = last(&function.name).unwrap_or_default();
-    let is_extreme = ["min", "max"]
-        .iter()
-        .any(|of| of.eq_ignore_ascii_case(name));
-    is_extreme && arguments(function).iter().any(|value| is_to_network(value))
 }
 
 /// Returns why a query is refused.

@@ -6,34 +6,11 @@ use datafusion::arrow::array::{Array as _, ArrayRef, AsArray as _, ListArray, UI
 use datafusion::arrow::buffer::OffsetBuffer;
 use datafusion::arrow::compute::take;
 use datafusion::arrow::datatypes::{DataType, Field};
-use datafusion::common::{exec_err, not_impl_err};
+use datafusion::common::exec_err;
 use datafusion::error::Result;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
-
-/// Refuses `array_agg(DISTINCT …)` in two orders: DataFusion uses the first order for both.
-///
-/// # Errors
-/// Where aggregates have these.
-pub fn check_orders(aggregates: &[Expr]) -> Result<()> {
-    let mut order = None;
-    for of in aggregates {
-        let Expr::AggregateFunction(call) = of.clone().unalias() else {
-            continue;
-        };
-        if call.func.name() != "array_agg" || !call.params.distinct {
-            continue;
-        }
-        let by = call.params.order_by;
-        if *order.get_or_insert_with(|| by.clone()) != by {
-            return not_impl_err!(
-                "array_agg(DISTINCT …) with another order than the one before: compute it in a query of its own"
-            );
-        }
-    }
-    Ok(())
-}
 
 /// The name of the function.
 pub const GATHERED: &str = "gathered";

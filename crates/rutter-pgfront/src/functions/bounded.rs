@@ -14,7 +14,7 @@ use datafusion::logical_expr::{
 
 pub use super::bounds::BOUNDED;
 use super::bounds::{Bound, joined};
-use super::{regex_cost, regex_syntax, time_patterns};
+use super::regex_cost;
 
 /// The rows for which one value may be copied.
 const BATCH: usize = 8192;
@@ -96,13 +96,7 @@ impl ScalarUDFImpl for Bounded {
         self.inner.coerce_types(arguments)
     }
 
-    fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        if time_patterns::are_taken(self.name()) {
-            time_patterns::translate(self.name(), &mut args.args)?;
-        }
-        if regex_syntax::are_taken(self.name()) {
-            regex_syntax::translate(self.name(), &mut args.args)?;
-        }
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let is_scalar = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
         // A value for all rows is copied for each row later.
         let copies = match args.args.iter().all(is_scalar) {
@@ -119,7 +113,7 @@ impl ScalarUDFImpl for Bounded {
             reserve(&reservation, spread.fold(0, usize::saturating_add))?;
         }
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-        if regex_syntax::are_taken(self.name()) {
+        if self.name().starts_with("regexp_") {
             reserve(&reservation, regex_cost::compiled(&arrays)?)?;
         }
         reserve(&reservation, (self.bound)(&arrays)?.saturating_mul(copies))?;

@@ -3,8 +3,7 @@
 use std::net::IpAddr;
 
 use datafusion::error::Result;
-use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::{Expr, ScalarUDF};
+use datafusion::logical_expr::ScalarUDF;
 
 use super::text_function::{Body, function};
 use crate::error::{INVALID, unreadable};
@@ -35,22 +34,6 @@ pub fn network_text(function: &str, of: &str) -> Option<String> {
         INET => inet(of).ok(),
         CIDR => cidr(of).ok(),
         _ => text(of).ok(),
-    }
-}
-
-/// Simplifies the key of a cast: the key of the string is the same.
-///
-/// # Errors
-/// Any other call, unchanged.
-pub fn keyed(mut of: ScalarFunction) -> std::result::Result<Expr, ScalarFunction> {
-    match of.args.as_mut_slice() {
-        [Expr::ScalarFunction(inner)]
-            if of.func.name() == KEY && [INET, CIDR].contains(&inner.func.name()) =>
-        {
-            of.args = std::mem::take(&mut inner.args);
-            Ok(Expr::ScalarFunction(of))
-        }
-        _ => Err(of),
     }
 }
 

@@ -9,9 +9,6 @@ pub const LIKE: &str = "text_like";
 /// `a ILIKE b`.
 pub const ILIKE: &str = "text_ilike";
 
-/// Rewrites a pattern with another escape character to `\`.
-pub const ESCAPED: &str = "text_escaped";
-
 /// The functions of this file.
 pub fn functions() -> Vec<ScalarUDF> {
     let without_case =
@@ -22,13 +19,8 @@ pub fn functions() -> Vec<ScalarUDF> {
             Body::Test(|text, pattern| Some(is_like(text, pattern))),
         ),
         function(ILIKE, Body::Test(without_case)),
-        function(
-            ESCAPED,
-            Body::TextOfTwo(|pattern, escape| Some(escaped(pattern, escape))),
-        ),
     ]
 }
-
 /// Returns whether a whole string matches: `%` is any string, `_` any character, and `\` escapes.
 fn is_like(mut text: &str, mut pattern: &str) -> bool {
     // Where to retry after the last `%`, and the pattern behind it.
@@ -60,56 +52,5 @@ fn is_like(mut text: &str, mut pattern: &str) -> bool {
         }
         (text, pattern) = (taken.as_str(), rest);
         again = Some((text, rest));
-    }
-}
-
-fn escaped(pattern: &str, escape: &str) -> String {
-    let mut signs = pattern.chars();
-    let mut out = String::with_capacity(pattern.len());
-    while let Some(sign) = signs.next() {
-        let is_escape = escape.starts_with(sign);
-        let itself = if is_escape { signs.next() } else { None };
-        match itself.or((sign == '\\').then_some(sign)) {
-            Some(itself) => out.extend(['\\', itself]),
-            None if is_escape => {}
-            None => out.push(sign),
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns_are_escaped_by_any_sign() {
-        for (pattern, expected) in [("pg/_%", "pg\\_%"), ("a//b\\c", "a\\/b\\\\c"), ("a/", "a")] {
-            assert_eq!(escaped(pattern, "/"), expected);
-        }
-        assert_eq!(escaped("a\\", ""), "a\\\\");
-    }
-
-    #[test]
-    fn texts_are_like_patterns() {
-        for (text, pattern, expected) in [
-            ("", "", true),
-            ("", "%", true),
-            ("", "_", false),
-            ("abc", "abc", true),
-            ("abc", "ab", false),
-            ("ab", "abc", false),
-            ("abcabd", "%ab_", true),
-            ("abcabd", "a%c%d", true),
-            ("abcabd", "a%e%d", false),
-            ("a%b", "a\\%b", true),
-            ("axb", "a\\%b", false),
-            ("a\\", "a\\", true),
-            ("äöü", "_ö_", true),
-            ("aaa", "%a%a%a%", true),
-            ("aa", "%a%a%a%", false),
-        ] {
-            assert_eq!(is_like(text, pattern), expected, "{text} {pattern}");
-        }
     }
 }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::DFSchema;
+use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::Result;
 use datafusion::execution::SessionStateDefaults;
 use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
 use datafusion::logical_expr::sqlparser::ast::BinaryOperator;
-use datafusion::logical_expr::{Expr, ExprSchemable as _, ScalarUDF, cast};
+use datafusion::logical_expr::{Expr, ExprSchemable as _, ScalarUDF, cast, when};
 
 use super::bounded::Bounded;
 use super::text_function::{Body, function};
@@ -45,7 +45,7 @@ impl Operators {
         &self,
         expr: RawBinaryExpr,
         schema: &DFSchema,
-    ) -> PlannerResult<RawBinaryExpr> {
+    ) -> Result<PlannerResult<RawBinaryExpr>> {
         let list = |side: &Expr| {
             let kind = side.get_type(schema).ok()?;
             matches!(kind, DataType::List(_)).then_some(kind)
@@ -54,13 +54,13 @@ impl Operators {
             BinaryOperator::PGOverlap => (HAS_ANY, false),
             BinaryOperator::AtArrow => (HAS_ALL, false),
             BinaryOperator::ArrowAt => (HAS_ALL, true),
-            _ => return PlannerResult::Original(expr),
+            _ => return Ok(PlannerResult::Original(expr)),
         };
         let mut functions = self.functions.iter();
         let function = functions.find(|function| function.name() == name);
         let (Some(function), Some(kind)) = (function, list(&expr.left).or(list(&expr.right)))
         else {
-            return PlannerResult::Original(expr);
+            return Ok(PlannerResult::Original(expr));
         };
         let same = |side: Expr| match list(&side) {
             Some(known) if known == kind => side,
@@ -70,8 +70,12 @@ impl Operators {
         if is_turned {
             args.reverse();
         }
+        // DataFusion finds every item of a list that is NULL.
+        let unknown = args[0].clone().is_null().or(args[1].clone().is_null());
         let call = ScalarFunction::new_udf(Arc::clone(function), args);
-        PlannerResult::Planned(Expr::ScalarFunction(call))
+        let null = Expr::Literal(ScalarValue::Boolean(None), None);
+        let planned = when(unknown, null).otherwise(Expr::ScalarFunction(call))?;
+        Ok(PlannerResult::Planned(planned))
     }
 }
 
@@ -81,7 +85,7 @@ impl ExprPlanner for Operators {
         expr: RawBinaryExpr,
         schema: &DFSchema,
     ) -> Result<PlannerResult<RawBinaryExpr>> {
-        let expr = match self.between_lists(expr, schema) {
+        let expr = match self.between_lists(expr, schema)? {
             PlannerResult::Original(expr) => expr,
             planned => return Ok(planned),
         };

@@ -17,7 +17,7 @@ pub fn matched(args: &[ArrayRef]) -> Result<usize> {
 }
 
 /// Bounds a search for all matches. Its time is quadratic: a search may read far behind its match.
-pub fn found(args: &[ArrayRef]) -> Result<usize> {
+fn found(args: &[ArrayRef]) -> Result<usize> {
     let texts = args.first().map(sizes).transpose()?.unwrap_or_default();
     let steps = sum(texts.into_iter().map(|text| text.saturating_mul(text) / 4));
     check_steps(steps, "a search for all matches")?;
@@ -39,12 +39,21 @@ pub fn replaced(args: &[ArrayRef]) -> Result<usize> {
     });
     let looked_at = if all { found(args)? } else { matched(args)? };
     let by = cast(by, &DataType::Utf8)?;
+    if by
+        .as_string::<i32>()
+        .iter()
+        .flatten()
+        .any(|by| by.contains('$') || by.contains("\\&"))
+    {
+        // DataFusion reads `$1` as a group, and `\&` as it is written.
+        return exec_err!("regexp_replace takes \\1 to \\9 for groups, and neither $ nor \\&");
+    }
     let rows = sizes(texts)?.into_iter().zip(by.as_string::<i32>().iter());
     let made = rows.map(|(text, by)| {
         let by = by.unwrap_or_default();
         let matches = if all { text + 1 } else { 1 };
         // Each of these inserts a part of the match.
-        let parts = by.matches(['$', '\\']).count();
+        let parts = by.matches('\\').count();
         let made = matches.saturating_mul(by.len());
         text.saturating_mul(parts + 1).saturating_add(made)
     });

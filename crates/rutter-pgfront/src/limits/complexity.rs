@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::sqlparser::ast::{
-    OrderByKind, Query, Visit as _, Visitor, visit_relations,
+    ObjectName, OrderByKind, Query, Visit as _, Visitor,
 };
 use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::logical_expr::sqlparser::keywords::Keyword;
@@ -13,8 +13,7 @@ use datafusion::sql::parser::Statement;
 
 /// The largest length of a query in bytes.
 const OCTETS: usize = 32 * 1024;
-/// The most operators, parentheses and keywords. Values, names and commas do not count. Neither do rows of values and the
-/// casts of values in lists.
+/// The most operators, parentheses and keywords. Values, names and commas do not count.
 const OPERATIONS: usize = 1_000;
 /// The deepest nesting of calls and of subqueries of IN and EXISTS: each level doubles the parser's time.
 const CALLS: usize = 12;
@@ -40,7 +39,7 @@ pub fn check_text(sql: &str) -> Result<()> {
             "a query with {calls} calls within each other: at most {CALLS} are read"
         ));
     }
-    let count = operations(&tokens);
+    let count = tokens.iter().filter(|token| is_operation(token)).count();
     if count > OPERATIONS {
         return refuse(format!(
             "a query of {count} operators and words of SQL: at most {OPERATIONS} are planned; write x IN (…) for x = … OR x = …"
@@ -98,145 +97,47 @@ const PLAIN: [Keyword; 22] = [
     Keyword::WHERE,
 ];
 
-/// Refuses a query over more tables than can be planned in time.
-pub fn check_tables(statement: &Statement) -> Result<()> {
+/// Refuses a query with more tables, or more values in `ORDER BY`, than can be planned in time.
+pub fn check_statement(statement: &Statement) -> Result<()> {
     let Statement::Statement(statement) = statement else {
         return Ok(());
     };
-    let mut count = 0;
-    let _ = visit_relations(&**statement, |_| {
-        count += 1;
-        ControlFlow::<()>::Continue(())
-    });
-    if count > TABLES {
-        return refuse(format!("a query over {count} tables: at most {TABLES}"));
+    let mut counts = Counts::default();
+    let _ = statement.visit(&mut counts);
+    let Counts { tables, orders } = counts;
+    if tables > TABLES {
+        return refuse(format!("a query over {tables} tables: at most {TABLES}"));
     }
-    Ok(())
-}
-
-/// Refuses a query with too many values in `ORDER BY`, for which the optimizer would take long.
-pub fn check_orders(statement: &Statement) -> Result<()> {
-    let Statement::Statement(statement) = statement else {
-        return Ok(());
-    };
-    let mut orders = Orders { most: 0 };
-    let _ = statement.visit(&mut orders);
-    let most = orders.most;
-    if most > ORDERS {
+    if orders > ORDERS {
         return refuse(format!(
-            "a query that is ordered by {most} values: at most {ORDERS}"
+            "a query that is ordered by {orders} values: at most {ORDERS}"
         ));
     }
     Ok(())
 }
 
-/// Returns the most values in `ORDER BY` of a query and its subqueries.
-struct Orders {
-    most: usize,
+/// The tables of a query, and the most values in `ORDER BY` of it and its subqueries.
+#[derive(Default)]
+struct Counts {
+    tables: usize,
+    orders: usize,
 }
 
-impl Visitor for Orders {
+impl Visitor for Counts {
     type Break = ();
+
+    fn pre_visit_relation(&mut self, _: &ObjectName) -> ControlFlow<()> {
+        self.tables += 1;
+        ControlFlow::Continue(())
+    }
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
         let order = query.order_by.as_ref().map(|order| &order.kind);
         if let Some(OrderByKind::Expressions(by)) = order {
-            self.most = self.most.max(by.len());
+            self.orders = self.orders.max(by.len());
         }
         ControlFlow::Continue(())
     }
-}
-
-/// Counts the operations outside lists of values.
-fn operations(tokens: &[Token]) -> usize {
-    let (mut rest, mut count, mut is_called) = (tokens, 0, false);
-    while let [token, behind @ ..] = rest {
-        rest = match token {
-            Token::LParen if !is_called => behind_list(behind).unwrap_or(behind),
-            _ => behind,
-        };
-        // A skipped list counts nothing.
-        let is_passed = rest.len() < behind.len();
-        count += usize::from(is_operation(token) && !is_passed);
-        is_called = match token {
-            Token::Word(word) => !is_passed && !LISTS.contains(&word.keyword),
-            Token::Whitespace(_) => is_called,
-            _ => false,
-        };
-    }
-    count
-}
-
-/// Keywords before a list of values.
-const LISTS: [Keyword; 3] = [Keyword::IN, Keyword::VALUES, Keyword::ROW];
-
-/// Skips a list of values, `1, 'x', NULL, '10.0.0.0/8'::inet)`, with its closing parenthesis.
-fn behind_list(tokens: &[Token]) -> Option<&[Token]> {
-    let mut rest = tokens;
-    loop {
-        rest = behind_value(rest)?;
-        let (next, behind) = next(rest)?;
-        match next {
-            Token::Comma => rest = behind,
-            Token::RParen => return Some(behind),
-            _ => return None,
-        }
-    }
-}
-
-/// Skips a value. A number may have a sign, a string a type before it, and each one cast.
-fn behind_value(tokens: &[Token]) -> Option<&[Token]> {
-    let (mut token, mut rest) = next(tokens)?;
-    let is_sign = matches!(token, Token::Minus | Token::Plus);
-    let is_type = matches!(token, Token::Word(word)
-        if word.keyword == Keyword::NoKeyword || TYPES.contains(&word.keyword));
-    if is_sign || is_type {
-        (token, rest) = next(rest)?;
-    }
-    let is_value = match token {
-        Token::Number(..) => !is_type,
-        Token::Word(word) => !is_sign && !is_type && ALONE.contains(&word.keyword),
-        token => !is_sign && is_written(token),
-    };
-    if !is_value {
-        return None;
-    }
-    match next(rest)? {
-        (Token::DoubleColon, behind) => match next(behind)? {
-            (Token::Word(_), behind) => Some(behind),
-            _ => None,
-        },
-        _ => Some(rest),
-    }
-}
-
-/// Returns the next token that is not white space.
-fn next(tokens: &[Token]) -> Option<(&Token, &[Token])> {
-    let at = tokens
-        .iter()
-        .position(|token| !matches!(token, Token::Whitespace(_)))?;
-    Some((&tokens[at], &tokens[at + 1..]))
-}
-
-/// Keywords of types before a string; other types, such as `inet`, are names.
-const TYPES: [Keyword; 4] = [
-    Keyword::DATE,
-    Keyword::INTERVAL,
-    Keyword::TIME,
-    Keyword::TIMESTAMP,
-];
-/// Keywords that are values.
-const ALONE: [Keyword; 3] = [Keyword::FALSE, Keyword::NULL, Keyword::TRUE];
-
-/// Returns whether a token is a string or a placeholder.
-fn is_written(token: &Token) -> bool {
-    matches!(
-        token,
-        Token::SingleQuotedString(_)
-            | Token::EscapedStringLiteral(_)
-            | Token::DollarQuotedString(_)
-            | Token::Placeholder(_)
-    )
 }
 
 fn is_operation(token: &Token) -> bool {
@@ -244,7 +145,9 @@ fn is_operation(token: &Token) -> bool {
         Token::Word(word) => word.keyword != Keyword::NoKeyword,
         Token::Number(..) | Token::Comma | Token::Period => false,
         Token::Whitespace(_) | Token::EOF => false,
-        token => !is_written(token),
+        Token::SingleQuotedString(_) | Token::EscapedStringLiteral(_) => false,
+        Token::DollarQuotedString(_) | Token::Placeholder(_) => false,
+        _ => true,
     }
 }
 
@@ -261,23 +164,6 @@ mod tests {
         let list = (0..4_000).map(|n| n.to_string()).collect::<Vec<_>>();
         let list = format!("SELECT 1 WHERE 1 IN ({})", list.join(","));
         assert!(check_text(&list).is_ok());
-        for row in [
-            "(1)",
-            "('10.0.0.0/8', -1, NULL)",
-            "('x'::inet, date '2026-01-02' )",
-        ] {
-            let rows = vec![row; 1_000].join(",");
-            for query in [
-                "FROM (VALUES {}) AS t (x)",
-                "WHERE x IN (VALUES {})",
-                "WHERE (x) IN ({})",
-            ] {
-                let sql = format!("SELECT 1 {}", query.replace("{}", &rows));
-                assert!(check_text(&sql).is_ok(), "{row}");
-            }
-        }
-        let casts = vec!["'10.0.0.0/8'::inet"; 1_500].join(",");
-        assert!(check_text(&format!("SELECT 1 WHERE x IN ({casts})")).is_ok());
         assert!(check_text(&format!("SELECT 1{}", "+1".repeat(990))).is_ok());
         for deep in [
             "+1",

@@ -1,4 +1,5 @@
-//! Operators hand on rows in pieces and yield to other tasks between them.
+//! The one operator of this crate: it passes rows on unchanged, in pieces, and yields to other tasks between them. It can
+//! also declare in which order the rows are.
 
 use std::fmt;
 use std::pin::Pin;
@@ -13,6 +14,7 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::Result;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::{EquivalenceProperties, LexOrdering};
 use datafusion::physical_plan::execution_plan::SchedulingType;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, PhysicalExpr, PlanProperties,
@@ -20,14 +22,19 @@ use datafusion::physical_plan::{
 use futures::Stream;
 
 use crate::limits::memory::{largest, octets};
+use crate::plan::sort_order::guaranteed;
 
 /// How an operator's rows are handed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
+    /// Unchanged: only the declared order of the rows is another.
+    Declared,
     /// As the operator makes them. Other tasks run between batches. A batch is charged until the next one is requested.
     Turns,
     /// To an operator, in pieces that it processes in a moment and with little output.
     Pieces,
+    /// The same, to an operator that keeps all rows until it has the last one.
+    Kept,
     /// The same, to an operator that gives each row the values of all others.
     Gathered,
 }
@@ -60,6 +67,21 @@ impl Paced {
             made: made.clone(),
         })
     }
+
+    /// Declares that rows have these orders and no other.
+    pub fn declaring(
+        input: Arc<dyn ExecutionPlan>,
+        orders: Vec<LexOrdering>,
+    ) -> Arc<dyn ExecutionPlan> {
+        let orders = EquivalenceProperties::new_with_orderings(input.schema(), orders);
+        let properties = PlanProperties::clone(input.properties());
+        Arc::new(Self {
+            properties: Arc::new(properties.with_eq_properties(orders)),
+            input,
+            pace: Pace::Declared,
+            made: Made::default(),
+        })
+    }
 }
 
 impl DisplayAs for Paced {
@@ -78,7 +100,11 @@ impl ExecutionPlan for Paced {
     }
 
     fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
+        vec![self.pace != Pace::Declared]
+    }
+
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false]
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
@@ -97,6 +123,13 @@ impl ExecutionPlan for Paced {
         mut children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(match children.pop() {
+            Some(input) if self.pace == Pace::Declared => {
+                let orders = guaranteed(&input).unwrap_or_else(|| {
+                    let known = self.properties.equivalence_properties();
+                    known.oeq_class().to_vec()
+                });
+                Self::declaring(input, orders)
+            }
             Some(input) => Self::around(input, self.pace, &self.made),
             None => self,
         })
@@ -107,11 +140,12 @@ impl ExecutionPlan for Paced {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
+        let input = self.input.execute(partition, context.clone())?;
         let name = match self.pace {
+            Pace::Declared => return Ok(input),
             Pace::Turns => "batch",
             _ => "Window",
         };
-        let input = self.input.execute(partition, context.clone())?;
         Ok(Box::pin(Pieces {
             input,
             pace: self.pace,
@@ -203,14 +237,17 @@ impl Pieces {
     }
 
     fn keep(&self) -> Result<()> {
-        let Seen { rows, octets, .. } = self.seen;
-        match self.pace {
-            Pace::Turns | Pace::Pieces => Ok(()),
-            Pace::Gathered => {
-                let given = rows.saturating_mul(octets);
-                self.charged.try_resize(octets.saturating_add(given))
-            }
-        }
+        let Seen {
+            rows,
+            octets,
+            largest,
+        } = self.seen;
+        let made = match self.pace {
+            Pace::Declared | Pace::Turns | Pace::Pieces => return Ok(()),
+            Pace::Kept => octets.saturating_add(rows.saturating_mul(A_ROW + largest)),
+            Pace::Gathered => rows.saturating_mul(octets),
+        };
+        self.charged.try_resize(octets.saturating_add(made))
     }
 
     fn cut(&mut self, batch: RecordBatch) -> RecordBatch {
@@ -262,8 +299,10 @@ impl RecordBatchStream for Pieces {
 /// The longest time that a piece should take.
 const MOMENT: Duration = Duration::from_millis(20);
 /// The longest time between two yields.
-pub(crate) const TURN: Duration = Duration::from_millis(10);
+const TURN: Duration = Duration::from_millis(10);
 /// The rows of a piece.
 const MOST: usize = 1 << 20;
+/// The bytes that a window function needs for a row, besides values of variable size.
+const A_ROW: usize = 256;
 /// The bytes that an operator should make of a piece.
-pub(crate) const PIECE: usize = 4 << 20;
+const PIECE: usize = 4 << 20;

@@ -10,11 +10,10 @@ use datafusion::physical_expr::expressions::Literal;
 use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
-use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowExpr};
+use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec, WindowExpr};
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 
 use crate::limits::cooperative_yield::{Made, Pace, Paced};
-use crate::limits::windows::Windows;
 
 /// Wraps operators that may compute for long, so that they yield.
 ///
@@ -49,7 +48,6 @@ fn wrap(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
         Some(pace) => before(plan, pace, &made)?,
         None => plan,
     };
-    let plan = Windows::instead_of(plan);
     Ok(Paced::around(plan, Pace::Turns, &made))
 }
 
@@ -60,9 +58,15 @@ fn pace(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Pace>> {
         return Ok(None);
     }
     if let Some(window) = plan.downcast_ref::<BoundedWindowAggExec>() {
-        return Ok(Some(match gathers(window) {
+        return Ok(Some(match gathers(window.window_expr()) {
             true => Pace::Gathered,
             false => Pace::Pieces,
+        }));
+    }
+    if let Some(window) = plan.downcast_ref::<WindowAggExec>() {
+        return Ok(Some(match gathers(window.window_expr()) {
+            true => Pace::Gathered,
+            false => Pace::Kept,
         }));
     }
     let joins = ["Join", "Unnest", "RecursiveQuery"];
@@ -71,12 +75,12 @@ fn pace(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Pace>> {
 }
 
 /// Returns whether a window gives each row a list or a string of other rows' values.
-fn gathers(window: &BoundedWindowAggExec) -> bool {
+fn gathers(window: &[Arc<dyn WindowExpr>]) -> bool {
     let gathers = |expression: &Arc<dyn WindowExpr>| {
         let name = expression.name();
         name.contains("array_agg") || name.contains("string_agg")
     };
-    window.window_expr().iter().any(gathers)
+    window.iter().any(gathers)
 }
 
 /// Wraps the last input of an operator. In a join, this input is compared with the rows of the other, which are held.

@@ -5,4 +5,3 @@ pub mod cooperative_yield;
 pub mod inline_query;
 pub mod interruptible;
 pub mod memory;
-pub mod windows;

@@ -1,5 +1,4 @@
 //! Corrections of DataFusion's plans.
 
-pub mod filter_order;
 pub mod sort_order;
 pub mod subqueries;

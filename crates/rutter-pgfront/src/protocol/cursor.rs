@@ -1,6 +1,6 @@
 //! Cursors: the rest of an answer, kept for a client that reads it in pieces.
 //!
-//! A cursor ends with its connection, when it is closed, or with its transaction unless it is `WITH HOLD`.
+//! A cursor ends with its transaction, with its connection, or when it is closed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +16,6 @@ use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::data::DataRow;
 
 use super::cancel::Query;
-use super::declare_cursor::Declared;
 use super::encode;
 use super::row_stream::{Rest, error, failure, too_long};
 
@@ -35,10 +34,6 @@ struct Cursor {
 struct Open {
     schema: SchemaRef,
     cursor: Arc<tokio::sync::Mutex<Cursor>>,
-    /// The cursor outlasts its transaction, unless the transaction fails.
-    holds: bool,
-    /// The transaction has ended.
-    is_committed: bool,
 }
 
 /// The cursors of a connection.
@@ -56,13 +51,11 @@ impl Cursors {
     /// Opens a cursor.
     pub fn open(
         &self,
-        declared: &Declared,
+        name: &str,
         batches: SendableRecordBatchStream,
         memory: Arc<dyn MemoryPool>,
-        is_committed: bool,
     ) -> PgWireResult<()> {
         let mut cursors = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let name = &declared.name;
         if cursors.contains_key(name) {
             return Err(failure(
                 "42P03",
@@ -83,21 +76,9 @@ impl Cursors {
         let open = Open {
             schema,
             cursor: Arc::new(tokio::sync::Mutex::new(cursor)),
-            holds: declared.holds,
-            is_committed,
         };
-        cursors.insert(name.clone(), open);
+        cursors.insert(name.to_owned(), open);
         Ok(())
-    }
-
-    /// Closes the cursors that end with their transaction. Returns the names of the others.
-    pub fn end(&self, is_committed: bool) -> Vec<String> {
-        let mut cursors = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        cursors.retain(|_, open| {
-            open.is_committed |= is_committed;
-            open.holds && open.is_committed
-        });
-        cursors.keys().cloned().collect()
     }
 
     /// Closes a cursor, or all.
@@ -130,14 +111,21 @@ impl Cursors {
         name: &str,
         count: Option<usize>,
         format: &Format,
-        query: Query,
+        mut query: Query,
         limit: Duration,
     ) -> PgWireResult<QueryResponse> {
         let fields = Arc::new(encode::fields(&*self.schema(name)?, format));
         let cursor = self.cursor(name)?;
         let mut cursor = cursor.lock().await;
-        let rows = cursor.rows(count.unwrap_or(usize::MAX), &fields);
-        let (rows, held) = self.in_time(name, rows, query, limit).await?;
+        let read = tokio::select! {
+            read = cursor.rows(count.unwrap_or(usize::MAX), &fields) => read,
+            () = query.cancelled() => Err(PgWireError::QueryCanceled),
+            () = tokio::time::sleep(limit) => Err(too_long(limit)),
+        };
+        // A failed cursor is closed: rows may be missing.
+        let (rows, held) = read.inspect_err(|_| {
+            let _ = self.close(Some(name));
+        })?;
         let rows = rows.into_iter().map(move |row| {
             // Charged until the last row is sent.
             let _ = &held;
@@ -147,53 +135,9 @@ impl Cursors {
         response.set_command_tag("FETCH");
         Ok(response)
     }
-
-    /// Skips the next rows of a cursor; `None`: all remaining rows. Returns their number.
-    pub async fn skip(
-        &self,
-        name: &str,
-        count: Option<usize>,
-        query: Query,
-        limit: Duration,
-    ) -> PgWireResult<usize> {
-        let cursor = self.cursor(name)?;
-        let mut cursor = cursor.lock().await;
-        let skipped = cursor.skip(count.unwrap_or(usize::MAX));
-        self.in_time(name, skipped, query, limit).await
-    }
-
-    /// Handles the result of a read. A failed cursor is closed: rows may be missing.
-    async fn in_time<T>(
-        &self,
-        name: &str,
-        read: impl Future<Output = PgWireResult<T>>,
-        mut query: Query,
-        limit: Duration,
-    ) -> PgWireResult<T> {
-        let read = tokio::select! {
-            read = read => read,
-            () = query.cancelled() => Err(PgWireError::QueryCanceled),
-            () = tokio::time::sleep(limit) => Err(too_long(limit)),
-        };
-        read.inspect_err(|_| {
-            let _ = self.close(Some(name));
-        })
-    }
 }
 
 impl Cursor {
-    /// Skips rows and returns their number.
-    async fn skip(&mut self, most: usize) -> PgWireResult<usize> {
-        let mut skipped = 0;
-        while skipped < most {
-            let Some(batch) = self.rest.next_of(most - skipped).await else {
-                break;
-            };
-            skipped += batch.map_err(|failed| error(&failed.into()))?.num_rows();
-        }
-        Ok(skipped)
-    }
-
     /// Rows with their memory reservation.
     async fn rows(
         &mut self,

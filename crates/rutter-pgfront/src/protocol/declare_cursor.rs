@@ -1,4 +1,4 @@
-//! Parses `DECLARE`, `FETCH` and `MOVE`.
+//! Parses `DECLARE` and `FETCH`.
 
 use super::statement::cursor_name;
 
@@ -7,8 +7,6 @@ use super::statement::cursor_name;
 pub struct Declared {
     /// The name.
     pub name: String,
-    /// `WITH HOLD`: the cursor outlasts its transaction.
-    pub holds: bool,
     /// The query.
     pub sql: String,
 }
@@ -24,19 +22,16 @@ impl Declared {
             Some((&text[begin..end], end))
         };
         let (name, mut at) = word(0)?;
-        let (mut is_cursor, mut holds) = (false, false);
+        let mut is_cursor = false;
         loop {
             let (next, end) = word(at)?;
             match (next.to_ascii_uppercase().as_str(), is_cursor) {
                 ("BINARY", false) => return Some(Err(BINARY)),
                 ("CURSOR", _) => is_cursor = true,
-                ("HOLD", true) => {
-                    holds = text[..at].trim_end().to_ascii_uppercase().ends_with("WITH")
-                }
+                ("WITH", true) => return Some(Err(HOLD)),
                 ("FOR", true) => {
                     return Some(Ok(Self {
                         name: cursor_name(name),
-                        holds,
                         sql: text[end..].trim().to_owned(),
                     }));
                 }
@@ -66,8 +61,8 @@ pub fn fetched(words: &[&str]) -> Option<Result<(String, Option<usize>), &'stati
     Some(Ok((cursor_name(name), count)))
 }
 
-const BACKWARD: &str =
-    "cursors are read forwards: write FETCH count FROM name, or MOVE count FROM name";
+const BACKWARD: &str = "cursors are read forwards: write FETCH count FROM name";
+const HOLD: &str = "a cursor ends with its transaction: WITH HOLD is not offered";
 const BINARY: &str =
     "BINARY cursors are not offered: ask for the binary form when values are bound";
 
@@ -76,19 +71,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cursors_say_how_long_they_last() {
-        for (text, holds) in [
-            (" C no scroll cursor for\nSELECT 'x'", false),
-            (" \"c\" CURSOR WITHOUT HOLD FOR SELECT 'x'", false),
-            (" c INSENSITIVE CURSOR\nwith  hold for SELECT 'x'", true),
+    fn cursors_have_a_name_and_a_query() {
+        for text in [
+            " C no scroll cursor for
+SELECT 'x'",
+            " \"c\" CURSOR WITHOUT HOLD FOR SELECT 'x'",
         ] {
             let expected = Declared {
                 name: "c".to_owned(),
-                holds,
                 sql: "SELECT 'x'".to_owned(),
             };
             assert_eq!(Declared::of(text), Some(Ok(expected)), "{text}");
         }
+        let held = " c INSENSITIVE CURSOR
+with  hold for SELECT 'x'";
+        assert_eq!(Declared::of(held), Some(Err(HOLD)));
         assert_eq!(
             Declared::of(" c BINARY CURSOR FOR SELECT 1"),
             Some(Err(BINARY))

@@ -17,8 +17,7 @@ use pgwire::messages::extendedquery::{
     TARGET_TYPE_BYTE_STATEMENT,
 };
 
-use super::encode::fields;
-use super::handler::{Asker, aborted, close, empty, forget, has_failed};
+use super::handler::{Asker, empty};
 use super::kept_statements::Held;
 use super::prepared::{Parser, Prepared};
 use super::responses::send;
@@ -67,7 +66,7 @@ impl ExtendedQueryHandler for Asker {
         let found = store.get_statement(statement);
         let found = found.ok_or_else(|| PgWireError::StatementNotFound(statement.to_owned()))?;
         if let Entry::Value(statement) = &found {
-            statement.statement.check(&message)?;
+            self.query_parser().check(&statement.statement, &message)?;
         }
         let values = message.parameters.iter().flatten();
         let octets = values.map(|value| value.len()).sum();
@@ -122,7 +121,7 @@ impl ExtendedQueryHandler for Asker {
             return Err(PgWireError::NotReadyForQuery);
         }
         client.set_state(PgWireConnectionState::QueryInProgress);
-        if !portal.statement.statement.has_rows() {
+        if !portal.statement.statement.statement.has_rows() {
             let response = ExtendedQueryHandler::do_query(self, client, &portal, 0).await?;
             send(client, response).await?;
             client.set_state(PgWireConnectionState::ReadyForQuery);
@@ -164,38 +163,7 @@ impl ExtendedQueryHandler for Asker {
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
         self.session().touch();
-        let statement = &portal.statement.statement;
-        if has_failed(client) && !statement.ends_transaction() {
-            return Err(aborted());
-        }
-        match statement {
-            Prepared::Nothing(tag) => self.done(client, tag),
-            Prepared::Timeout(time) => self.hurry(time),
-            Prepared::Deallocate(name) => forget(client, name.as_deref()),
-            Prepared::Show(name) => {
-                let shown = self.show(name, &portal.result_column_format)?;
-                Ok(Response::Query(shown))
-            }
-            Prepared::Close(name) => close(client, name.as_deref()),
-            Prepared::Fetch(name, count, _) => {
-                let format = &portal.result_column_format;
-                self.fetch(client, name, *count, format).await
-            }
-            Prepared::Declare(declared, plan) => {
-                let plan = plan.bound(self.parser().database(), portal).await?;
-                self.declare(client, declared, plan).await
-            }
-            Prepared::Move(name, count) => self.skip(client, name, *count).await,
-            Prepared::Query(plan) => {
-                let plan = plan.bound(self.parser().database(), portal).await?;
-                let fields = fields(plan.schema().as_arrow(), &portal.result_column_format);
-                Ok(Response::Query(self.run(client, plan, fields).await?))
-            }
-            Prepared::Copy(copy) => {
-                let (copy, plan) = copy.as_ref();
-                let plan = plan.bound(self.parser().database(), portal).await?;
-                self.copy(client, copy, plan).await
-            }
-        }
+        let prepared = &portal.statement.statement;
+        self.answer(client, prepared, Some(portal)).await
     }
 }

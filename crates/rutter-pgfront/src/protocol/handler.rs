@@ -11,8 +11,8 @@ use futures::Sink;
 use pgwire::api::portal::{Format, Portal};
 use pgwire::api::query::{SimpleQueryHandler, send_ready_for_query};
 use pgwire::api::results::{DataRowEncoder, FieldInfo, QueryResponse, Response, Tag};
-use pgwire::api::stmt::StoredStatement;
-use pgwire::api::store::{Entry, MemPortalStore, PortalStore};
+use pgwire::api::stmt::{QueryParser as _, StoredStatement};
+use pgwire::api::store::{MemPortalStore, PortalStore};
 use pgwire::api::{ClientInfo, ClientPortalStore, DEFAULT_NAME, PgWireConnectionState, Type};
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage;
@@ -123,62 +123,59 @@ impl SimpleQueryHandler for Asker {
         C::Error: std::fmt::Debug,
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
-        let statement = Statement::of(query);
-        if has_failed(client) && !statement.ends_transaction() {
+        let ends = || Statement::of(query).is_ok_and(|statement| statement.ends_transaction());
+        if has_failed(client) && !ends() {
             return Err(aborted());
         }
-        Ok(vec![self.answer(client, statement).await?])
+        let prepared = self.shared.parser.parse_sql(client, query, &[]).await?;
+        Ok(match prepared {
+            Some(prepared) => vec![self.answer(client, &prepared, None).await?],
+            None => Vec::new(),
+        })
     }
 }
 
 impl Asker {
-    async fn answer<C>(&self, client: &C, statement: Statement) -> PgWireResult<Response>
+    /// Answers a prepared statement with the values and formats of a portal; without one, in the text format.
+    pub async fn answer<C>(
+        &self,
+        client: &C,
+        prepared: &Prepared,
+        portal: Option<&Portal<Prepared>>,
+    ) -> PgWireResult<Response>
     where
         C: ClientInfo + ClientPortalStore,
         C::PortalStore: PortalStore,
     {
-        Ok(match statement {
-            Statement::Nothing(tag) => self.done(client, tag)?,
-            Statement::Deallocate(name) => forget(client, name.as_deref())?,
-            Statement::Zone(zone) => return Err(unknown_zone(&zone)),
-            Statement::Timeout(time) => self.hurry(&time)?,
-            Statement::Copy(text) => {
-                let copy = Copy::of(&text)?;
-                let plan = self
-                    .shared
-                    .database
-                    .plan(&copy.sql)
-                    .await
-                    .map_err(|e| error(&e))?;
-                self.copy(client, &copy, plan.into_parts().1).await?
+        let statement = &prepared.statement;
+        if has_failed(client) && !statement.ends_transaction() {
+            return Err(aborted());
+        }
+        let format = portal.map_or(&Format::UnifiedText, |portal| &portal.result_column_format);
+        let plan = match (&prepared.plan, portal) {
+            (Some(plan), Some(portal)) => Some(plan.bound(&self.shared.database, portal).await?),
+            (Some(plan), None) => Some(plan.plan().clone()),
+            (None, _) => None,
+        };
+        Ok(match (statement, plan) {
+            (Statement::Query(_), Some(plan)) => {
+                let fields = fields(plan.schema().as_arrow(), format);
+                Response::Query(self.run(client, plan, fields).await?)
             }
-            Statement::Show(name) => Response::Query(self.show(&name, &Format::UnifiedText)?),
-            Statement::Refused(why) => return Err(failure("0A000", why.to_owned())),
-            Statement::Declare(declared) => {
-                let plan = self.shared.database.plan(&declared.sql).await;
-                let plan = plan.map_err(|e| error(&e))?;
-                self.declare(client, &declared, plan.into_parts().1).await?
+            (Statement::Copy(copy), Some(plan)) => self.copy(client, copy, plan).await?,
+            (Statement::Declare(declared), Some(plan)) => {
+                self.declare(client, declared, plan).await?
             }
-            Statement::Move(name, count) => self.skip(client, &name, count).await?,
-            Statement::Fetch(name, count) => {
-                let format = Format::UnifiedText;
-                self.fetch(client, &name, count, &format).await?
+            (Statement::Query(_) | Statement::Copy(_) | Statement::Declare(_), None) => {
+                Response::EmptyQuery
             }
-            Statement::Close(name) => close(client, name.as_deref())?,
-            Statement::Query(sql) => self.ask(client, &sql).await?,
+            (Statement::Fetch(name, count), _) => self.fetch(client, name, *count, format).await?,
+            (Statement::Close(name), _) => close(client, name.as_deref())?,
+            (Statement::Nothing(tag), _) => self.done(client, tag)?,
+            (Statement::Deallocate(name), _) => forget(client, name.as_deref())?,
+            (Statement::Timeout(time), _) => self.hurry(time)?,
+            (Statement::Show(name), _) => Response::Query(self.show(name, format)?),
         })
-    }
-
-    async fn ask(&self, client: &impl ClientInfo, sql: &str) -> PgWireResult<Response> {
-        let plan = self
-            .shared
-            .database
-            .plan(sql)
-            .await
-            .map_err(|e| error(&e))?;
-        let fields = fields(plan.schema().as_arrow(), &Format::UnifiedText);
-        let (_, plan) = plan.into_parts();
-        Ok(Response::Query(self.run(client, plan, fields).await?))
     }
 
     /// The connection.
@@ -212,7 +209,7 @@ impl Asker {
     }
 
     /// Answers a statement that has no effect on queries.
-    pub fn done<C>(&self, client: &C, tag: &'static str) -> PgWireResult<Response>
+    fn done<C>(&self, client: &C, tag: &'static str) -> PgWireResult<Response>
     where
         C: ClientInfo + ClientPortalStore,
         C::PortalStore: PortalStore,
@@ -228,7 +225,7 @@ impl Asker {
     }
 
     /// Sets the client's own timeout.
-    pub fn hurry(&self, text: &str) -> PgWireResult<Response> {
+    fn hurry(&self, text: &str) -> PgWireResult<Response> {
         let Some(time) = time(text) else {
             let why = format!("statement_timeout: `{text}` is no time: write milliseconds, or 5s");
             return Err(failure("22023", why));
@@ -238,7 +235,7 @@ impl Asker {
     }
 
     /// Answers `SHOW`.
-    pub fn show(&self, name: &str, format: &Format) -> PgWireResult<QueryResponse> {
+    fn show(&self, name: &str, format: &Format) -> PgWireResult<QueryResponse> {
         let application = &self.shared.database.application;
         let fields = Arc::new(vec![show_field(application, name, format)?]);
         let value = match name {
@@ -252,7 +249,7 @@ impl Asker {
     }
 
     /// Opens a cursor.
-    pub async fn declare<C>(
+    async fn declare<C>(
         &self,
         client: &C,
         declared: &Declared,
@@ -263,12 +260,11 @@ impl Asker {
         C::PortalStore: PortalStore,
     {
         let name = &declared.name;
-        let shape = Prepared::Query(Box::new(plan.clone().into()));
+        let shape = Prepared::query(plan.clone().into());
         let mut query = self.begin(client);
         let batches = self.compute(plan, &mut query).await?;
         let memory = self.shared.database.memory();
-        let is_committed = matches!(client.transaction_status(), TransactionStatus::Idle);
-        Cursors::of(client).open(declared, batches, memory, is_committed)?;
+        Cursors::of(client).open(name, batches, memory)?;
         // Clients describe a cursor as a portal.
         let store = client.portal_store().as_any();
         if let Some(store) = store.downcast_ref::<MemPortalStore<Prepared>>() {
@@ -280,7 +276,7 @@ impl Asker {
     }
 
     /// Reads a cursor.
-    pub async fn fetch(
+    async fn fetch(
         &self,
         client: &impl ClientInfo,
         name: &str,
@@ -295,22 +291,8 @@ impl Asker {
         ))
     }
 
-    /// Skips rows of a cursor.
-    pub async fn skip(
-        &self,
-        client: &impl ClientInfo,
-        name: &str,
-        count: Option<usize>,
-    ) -> PgWireResult<Response> {
-        let query = self.begin(client);
-        let cursors = Cursors::of(client);
-        let skipped = cursors.skip(name, count, query, self.session.patience());
-        let tag = Tag::new("MOVE").with_rows(skipped.await?);
-        Ok(Response::Execution(tag))
-    }
-
     /// Answers a query.
-    pub async fn run(
+    async fn run(
         &self,
         client: &impl ClientInfo,
         plan: LogicalPlan,
@@ -323,7 +305,7 @@ impl Asker {
     }
 
     /// Copies the rows of a query.
-    pub async fn copy(
+    async fn copy(
         &self,
         client: &impl ClientInfo,
         copy: &Copy,
@@ -331,7 +313,7 @@ impl Asker {
     ) -> PgWireResult<Response> {
         let fields = fields(plan.schema().as_arrow(), &copy.values());
         let rows = self.run(client, plan, fields).await?;
-        Ok(Response::CopyOut(copy::respond(client, copy, rows)?))
+        Ok(Response::CopyOut(copy::respond(client, copy, rows)))
     }
 
     fn begin(&self, client: &impl ClientInfo) -> Query {
@@ -357,7 +339,7 @@ impl Asker {
 }
 
 /// Closes a cursor, or all.
-pub fn close(client: &impl ClientInfo, name: Option<&str>) -> PgWireResult<Response> {
+fn close(client: &impl ClientInfo, name: Option<&str>) -> PgWireResult<Response> {
     Cursors::of(client).close(name)?;
     Ok(Response::Execution(Tag::new("CLOSE CURSOR")))
 }
@@ -377,46 +359,27 @@ where
         tag => tag,
     };
     if matches!(tag, "COMMIT" | "ROLLBACK" | "DISCARD ALL") {
-        let (store, cursors) = (client.portal_store(), Cursors::of(client));
-        if tag == "DISCARD ALL" {
-            // Closing all cannot fail.
-            let _ = cursors.close(None);
-        }
-        let held = cursors.end(tag == "COMMIT");
-        let held: Vec<_> = held
-            .iter()
-            .filter_map(|name| store.get_portal(name))
-            .collect();
-        store.clear_portals();
+        // Closing all cannot fail.
+        let _ = Cursors::of(client).close(None);
+        client.portal_store().clear_portals();
         Held::of(client).close_portals();
-        for portal in held {
-            if let Entry::Value(portal) = portal {
-                store.put_portal(portal);
-            }
-        }
     }
     nothing(tag)
 }
 
 /// Returns whether the current transaction has failed.
-pub fn has_failed(client: &impl ClientInfo) -> bool {
+fn has_failed(client: &impl ClientInfo) -> bool {
     matches!(client.transaction_status(), TransactionStatus::Error)
 }
 
 /// The error of every query in a failed transaction.
-pub fn aborted() -> PgWireError {
+fn aborted() -> PgWireError {
     let why = "the transaction has failed: nothing is answered until ROLLBACK";
     failure("25P02", why.to_owned())
 }
 
-/// The error of `SET TIME ZONE`.
-pub fn unknown_zone(zone: &str) -> PgWireError {
-    let why = format!("time zone {zone}: all times are UTC here, and no other zone is known");
-    failure("22023", why)
-}
-
 /// Closes a prepared statement, or all named ones.
-pub fn forget<C>(client: &C, name: Option<&str>) -> PgWireResult<Response>
+fn forget<C>(client: &C, name: Option<&str>) -> PgWireResult<Response>
 where
     C: ClientInfo + ClientPortalStore,
     C::PortalStore: PortalStore,

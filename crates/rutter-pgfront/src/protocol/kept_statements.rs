@@ -82,12 +82,8 @@ impl Held {
     }
 }
 
-/// The limits of a kind: number and bytes. `what` names the kind in errors.
-struct Most {
-    number: usize,
-    octets: usize,
-    what: &'static str,
-}
+/// The limits of a kind: its number, its bytes, and its name in errors.
+type Most = (usize, usize, &'static str);
 
 impl Kept {
     fn keep(
@@ -99,11 +95,7 @@ impl Kept {
         most: Most,
     ) -> PgWireResult<()> {
         self.0.remove(name);
-        let Most {
-            number,
-            octets: all,
-            what,
-        } = most;
+        let (number, all, what) = most;
         let held: usize = self.0.values().map(|(octets, _)| octets).sum();
         if self.0.len() >= number || held + octets > all {
             return Err(failure(
@@ -127,16 +119,8 @@ impl Kept {
     }
 }
 
-const STATEMENTS: Most = Most {
-    number: 256,
-    octets: 1 << 20,
-    what: "prepared statements",
-};
-const PORTALS: Most = Most {
-    number: 64,
-    octets: 4 << 20,
-    what: "portals",
-};
+const STATEMENTS: Most = (256, 1 << 20, "prepared statements");
+const PORTALS: Most = (64, 4 << 20, "portals");
 /// The bytes of a short statement's plan, and of a plan for each byte of a long statement. Measured with lists of numbers.
 const PLAN: usize = 16 * 1024;
 const PLANNED: usize = 24;

@@ -1,7 +1,5 @@
 //! Queries with parameters: planned when they are prepared; values are filled in when they run.
 
-use std::fmt::Write as _;
-
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::LogicalPlan;
 use pgwire::api::Type;
@@ -9,7 +7,7 @@ use pgwire::api::portal::Portal;
 use pgwire::error::PgWireResult;
 
 use super::parameters::{self, replaced};
-use super::row_stream::{error, failure};
+use super::row_stream::error;
 use crate::{Application, Database};
 
 /// A query with parameters.
@@ -40,7 +38,8 @@ impl From<LogicalPlan> for Planned {
 struct Again {
     sql: String,
     declared: Vec<Option<Type>>,
-    arguments: Vec<(usize, Type)>,
+    /// The numbers of the parameters that are arguments in `FROM`.
+    arguments: Vec<usize>,
 }
 
 impl Planned {
@@ -51,7 +50,7 @@ impl Planned {
         declared: &[Option<Type>],
     ) -> PgWireResult<Self> {
         let application = &database.application;
-        let arguments = arguments(application, sql, declared);
+        let arguments = arguments(application, sql);
         if arguments.is_empty() {
             let (plan, types) = plan(database, sql, declared).await?;
             return Ok(Self {
@@ -63,10 +62,7 @@ impl Planned {
         }
         let mut samples = application.table_functions.iter();
         let text = samples.next().map_or("", |(_, sample)| *sample);
-        let sample = with_values(sql, &arguments, |number| match *kind(&arguments, number)? {
-            Type::INT2 | Type::INT4 | Type::INT8 => Some("1".to_owned()),
-            _ => Some(format!("'{text}'")),
-        });
+        let sample = with_values(sql, &arguments, |_| Some(format!("'{text}'")));
         let again = Again {
             sql: sql.to_owned(),
             declared: declared.to_vec(),
@@ -94,9 +90,8 @@ impl Planned {
                 *known = kind.clone();
             }
         }
-        for (number, kind) in self.again.iter().flat_map(|again| &again.arguments) {
+        for number in self.again.iter().flat_map(|again| &again.arguments) {
             types.resize(types.len().max(*number), Type::TEXT);
-            types[number - 1] = kind.clone();
         }
         Ok(types)
     }
@@ -111,10 +106,7 @@ impl Planned {
         let plan = match &self.again {
             None => self.plan.clone(),
             Some(again) => {
-                for (number, _) in &again.arguments {
-                    written(*number, values.get(number - 1))?;
-                }
-                let value = |number: usize| written(number, values.get(number - 1)).ok();
+                let value = |number: usize| Some(written(values.get(number - 1)));
                 let sql = with_values(&again.sql, &again.arguments, value);
                 plan(database, &sql, &again.declared).await?.0
             }
@@ -151,38 +143,24 @@ async fn plan(
     Ok((plan, types))
 }
 
-/// The parameters in arguments of table functions, with their types.
-fn arguments(
-    application: &Application,
-    sql: &str,
-    declared: &[Option<Type>],
-) -> Vec<(usize, Type)> {
-    let own = application.table_functions.iter();
-    let own = own.map(|(name, _)| (*name, Type::TEXT));
-    let functions: Vec<(&str, Type)> = own.chain(SERIES).collect();
+/// The numbers of the parameters in arguments of the application's table functions.
+fn arguments(application: &Application, sql: &str) -> Vec<usize> {
+    let functions = &application.table_functions;
     let found = std::cell::RefCell::new(Vec::new());
-    let is_any = |name: &str| sql.to_ascii_lowercase().contains(name);
-    if !functions.iter().any(|(name, _)| is_any(name)) {
+    let text = sql.to_ascii_lowercase();
+    if !functions.iter().any(|(name, _)| text.contains(name)) {
         return Vec::new();
     }
     replaced(sql, |number, before, _| {
         let number: usize = number.parse().ok().filter(|number| *number > 0)?;
         let name = called(before)?;
-        let (_, kind) = functions
-            .iter()
-            .find(|(known, _)| name.eq_ignore_ascii_case(known))?;
-        let declared = declared.get(number - 1).cloned().flatten();
-        let kind = declared
-            .filter(|kind| *kind != Type::UNKNOWN)
-            .unwrap_or_else(|| kind.clone());
-        found.borrow_mut().push((number, kind));
+        let is_it = |(known, _): &(&str, &str)| name.eq_ignore_ascii_case(known);
+        functions.iter().find(|known| is_it(known))?;
+        found.borrow_mut().push(number);
         None
     });
     found.into_inner()
 }
-
-/// The table functions of DataFusion, and the type of their arguments.
-const SERIES: [(&str, Type); 2] = [("generate_series", Type::INT8), ("range", Type::INT8)];
 
 /// The function whose arguments are open at the end of a text.
 fn called(before: &str) -> Option<&str> {
@@ -203,41 +181,20 @@ fn called(before: &str) -> Option<&str> {
     Some(&name[begin.map_or(0, |at| at + 1)..])
 }
 
-fn kind(arguments: &[(usize, Type)], number: usize) -> Option<&Type> {
-    let found = arguments.iter().find(|(known, _)| *known == number);
-    found.map(|(_, kind)| kind)
-}
-
 /// Writes values in place of these parameters, wherever they occur.
-fn with_values(
-    sql: &str,
-    arguments: &[(usize, Type)],
-    value: impl Fn(usize) -> Option<String>,
-) -> String {
+fn with_values(sql: &str, arguments: &[usize], value: impl Fn(usize) -> Option<String>) -> String {
     replaced(sql, |number, _, _| {
-        let number = number
-            .parse()
-            .ok()
-            .filter(|number| kind(arguments, *number).is_some())?;
-        value(number)
+        let number = number.parse().ok();
+        value(number.filter(|number| arguments.contains(number))?)
     })
 }
 
 /// Writes a value as an SQL literal.
-fn written(number: usize, value: Option<&ScalarValue>) -> PgWireResult<String> {
-    let mut out = String::new();
-    match value {
-        Some(ScalarValue::Utf8(Some(text))) => out = format!("'{}'", text.replace('\'', "''")),
-        // Writing to memory cannot fail.
-        Some(ScalarValue::Int64(Some(value))) => _ = write!(out, "{value}"),
-        Some(value) if value.is_null() => out.push_str("NULL"),
-        _ => {
-            let why =
-                format!("parameter ${number}: a function in FROM takes texts and whole numbers");
-            return Err(failure("22023", why));
-        }
+fn written(value: Option<&ScalarValue>) -> String {
+    match value.and_then(|value| value.try_as_str().flatten()) {
+        Some(text) => format!("'{}'", text.replace('\'', "''")),
+        None => "NULL".to_owned(),
     }
-    Ok(out)
 }
 
 #[cfg(test)]
@@ -251,11 +208,11 @@ mod tests {
             table_functions: vec![("lookup", "x")],
             ..Application::default()
         };
-        let found = arguments(&application, sql, &[]);
-        assert_eq!(found, [(2, Type::TEXT), (3, Type::INT8)]);
+        let found = arguments(&application, sql);
+        assert_eq!(found, [2]);
         let value = |number: usize| Some(format!("<{number}>"));
         assert_eq!(
-            with_values("lookup($1), '$1', $1, $2", &[(1, Type::TEXT)], value),
+            with_values("lookup($1), '$1', $1, $2", &[1], value),
             "lookup(<1>), '$1', <1>, $2"
         );
         assert_eq!(called("f(a, (b), "), Some("f"));
@@ -265,9 +222,8 @@ mod tests {
     #[test]
     fn values_are_written_as_they_are() {
         let text = ScalarValue::Utf8(Some("it's $1".to_owned()));
-        assert_eq!(written(1, Some(&text)).unwrap(), "'it''s $1'");
+        assert_eq!(written(Some(&text)), "'it''s $1'");
         let none = ScalarValue::Utf8(None);
-        assert_eq!(written(1, Some(&none)).unwrap(), "NULL");
-        assert!(written(1, Some(&ScalarValue::Boolean(Some(true)))).is_err());
+        assert_eq!(written(Some(&none)), "NULL");
     }
 }

@@ -1,4 +1,4 @@
-//! Prepared statements.
+//! Prepared statements. A statement of the simple protocol is prepared and answered at once.
 
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -9,40 +9,37 @@ use pgwire::api::{ClientInfo, Type};
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::extendedquery::Bind;
 
-use super::copy::Copy;
 use super::cursor::Cursors;
-use super::declare_cursor::Declared;
 use super::encode::fields;
-use super::handler::{show_field, unknown_zone};
+use super::handler::show_field;
 use super::planned_query::Planned;
 use super::row_stream::failure;
-use super::statement::{Statement, ends_transaction, is_silent};
+use super::statement::{Statement, is_silent};
 use crate::Database;
 
 /// A prepared statement.
 #[derive(Clone, Debug)]
-pub enum Prepared {
-    Nothing(&'static str),
-    Deallocate(Option<String>),
-    Timeout(String),
-    Show(String),
-    Declare(Declared, Box<Planned>),
-    Fetch(String, Option<usize>, SchemaRef),
-    Move(String, Option<usize>),
-    Close(Option<String>),
-    Query(Box<Planned>),
-    Copy(Box<(Copy, Planned)>),
+pub struct Prepared {
+    pub statement: Statement,
+    /// The query of a statement that has one.
+    pub plan: Option<Planned>,
+    /// The columns of a cursor that is read.
+    cursor: Option<SchemaRef>,
 }
 
 impl Prepared {
-    /// Returns whether the statement ends a transaction or rolls it back to a savepoint.
-    pub fn ends_transaction(&self) -> bool {
-        matches!(self, Self::Nothing(tag) if ends_transaction(tag))
+    /// A query without parameters.
+    pub fn query(plan: Planned) -> Self {
+        Self {
+            statement: Statement::Query(String::new()),
+            plan: Some(plan),
+            cursor: None,
+        }
     }
 
-    /// Returns whether the statement answers with rows.
-    pub fn has_rows(&self) -> bool {
-        matches!(self, Self::Query(_) | Self::Show(_) | Self::Fetch(..))
+    /// The types of its parameters.
+    fn types(&self) -> PgWireResult<Vec<Type>> {
+        self.plan.as_ref().map_or(Ok(Vec::new()), Planned::types)
     }
 }
 
@@ -55,13 +52,42 @@ impl Parser {
         Self(database)
     }
 
-    /// The database.
-    pub fn database(&self) -> &Database {
-        &self.0
+    /// The columns of an answer.
+    fn columns(&self, prepared: &Prepared, format: &Format) -> PgWireResult<Vec<FieldInfo>> {
+        Ok(
+            match (&prepared.statement, &prepared.plan, &prepared.cursor) {
+                (Statement::Query(_), Some(plan), _) => {
+                    fields(plan.plan().schema().as_arrow(), format)
+                }
+                (_, _, Some(schema)) => fields(schema, format),
+                (Statement::Show(name), ..) => vec![show_field(&self.0.application, name, format)?],
+                _ => Vec::new(),
+            },
+        )
     }
 
-    async fn plan(&self, sql: &str, types: &[Option<Type>]) -> PgWireResult<Box<Planned>> {
-        Ok(Box::new(Planned::new(&self.0, sql, types).await?))
+    /// Refuses a Bind whose number of values or formats differs from the parameters or columns.
+    pub fn check(&self, prepared: &Prepared, bind: &Bind) -> PgWireResult<()> {
+        let parameters = prepared.types()?.len();
+        let columns = self.columns(prepared, &Format::UnifiedText)?.len();
+        let given = bind.parameters.len();
+        if given != parameters {
+            return Err(wrong(format!("{given} values for {parameters} parameters")));
+        }
+        for (formats, of, what) in [
+            (&bind.parameter_format_codes, given, "values"),
+            (&bind.result_column_format_codes, columns, "columns"),
+        ] {
+            // A statement without columns accepts any number.
+            if formats.len() > 1 && of > 0 && formats.len() != of {
+                let count = formats.len();
+                return Err(wrong(format!("{count} formats for {of} {what}")));
+            }
+            if let Some(format) = formats.iter().find(|format| !(0..=1).contains(*format)) {
+                return Err(wrong(format!("there is no format {format}")));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -81,38 +107,24 @@ impl QueryParser for Parser {
         if is_silent(sql) {
             return Ok(None);
         }
-        Ok(Some(match Statement::of(sql) {
-            Statement::Nothing(tag) => Prepared::Nothing(tag),
-            Statement::Deallocate(name) => Prepared::Deallocate(name),
-            Statement::Timeout(time) => Prepared::Timeout(time),
-            Statement::Zone(zone) => return Err(unknown_zone(&zone)),
-            Statement::Copy(text) => {
-                let copy = Copy::of(&text)?;
-                let plan = self.plan(&copy.sql, types).await?;
-                Prepared::Copy(Box::new((copy, *plan)))
-            }
-            Statement::Show(name) => Prepared::Show(name),
-            Statement::Close(name) => Prepared::Close(name),
-            Statement::Fetch(name, count) => {
-                let schema = Cursors::of(client).schema(&name)?;
-                Prepared::Fetch(name, count, schema)
-            }
-            Statement::Declare(declared) => {
-                let plan = self.plan(&declared.sql, types).await?;
-                Prepared::Declare(declared, plan)
-            }
-            Statement::Move(name, count) => Prepared::Move(name, count),
-            Statement::Refused(why) => return Err(failure("0A000", why.to_owned())),
-            Statement::Query(sql) => Prepared::Query(self.plan(&sql, types).await?),
+        let statement = Statement::of(sql)?;
+        let plan = match statement.query() {
+            Some(sql) => Some(Planned::new(&self.0, sql, types).await?),
+            None => None,
+        };
+        let cursor = match &statement {
+            Statement::Fetch(name, _) => Some(Cursors::of(client).schema(name)?),
+            _ => None,
+        };
+        Ok(Some(Prepared {
+            statement,
+            plan,
+            cursor,
         }))
     }
 
     fn get_parameter_types(&self, statement: &Prepared) -> PgWireResult<Vec<Type>> {
-        match statement {
-            Prepared::Query(plan) | Prepared::Declare(_, plan) => plan.types(),
-            Prepared::Copy(copy) => copy.1.types(),
-            _ => Ok(Vec::new()),
-        }
+        statement.types()
     }
 
     fn get_result_schema(
@@ -121,47 +133,7 @@ impl QueryParser for Parser {
         format: Option<&Format>,
     ) -> PgWireResult<Vec<FieldInfo>> {
         // The format is not requested before Bind. Drivers expect what is announced here.
-        let format = format.unwrap_or(&Format::UnifiedText);
-        Ok(match statement {
-            Prepared::Query(plan) => fields(plan.plan().schema().as_arrow(), format),
-            Prepared::Show(name) => vec![show_field(&self.0.application, name, format)?],
-            Prepared::Fetch(_, _, schema) => fields(schema, format),
-            Prepared::Nothing(_) | Prepared::Deallocate(_) | Prepared::Timeout(_) => Vec::new(),
-            Prepared::Declare(..) | Prepared::Move(..) | Prepared::Close(_) => Vec::new(),
-            Prepared::Copy(_) => Vec::new(),
-        })
-    }
-}
-
-impl Prepared {
-    /// Refuses a Bind whose number of values or formats differs from the parameters or columns.
-    pub fn check(&self, bind: &Bind) -> PgWireResult<()> {
-        let (parameters, columns) = match self {
-            Self::Query(plan) => (plan.types()?.len(), plan.plan().schema().fields().len()),
-            Self::Declare(_, plan) => (plan.types()?.len(), 0),
-            Self::Copy(copy) => (copy.1.types()?.len(), 0),
-            Self::Fetch(_, _, schema) => (0, schema.fields().len()),
-            Self::Show(_) => (0, 1),
-            _ => (0, 0),
-        };
-        let given = bind.parameters.len();
-        if given != parameters {
-            return Err(wrong(format!("{given} values for {parameters} parameters")));
-        }
-        for (formats, of, what) in [
-            (&bind.parameter_format_codes, given, "values"),
-            (&bind.result_column_format_codes, columns, "columns"),
-        ] {
-            // A statement without columns accepts any number.
-            if formats.len() > 1 && of > 0 && formats.len() != of {
-                let count = formats.len();
-                return Err(wrong(format!("{count} formats for {of} {what}")));
-            }
-            if let Some(format) = formats.iter().find(|format| !(0..=1).contains(*format)) {
-                return Err(wrong(format!("there is no format {format}")));
-            }
-        }
-        Ok(())
+        self.columns(statement, format.unwrap_or(&Format::UnifiedText))
     }
 }
 

@@ -1,8 +1,11 @@
 //! Statements that are not queries, but that drivers and psql send.
 
 use pgwire::api::results::{Response, Tag};
+use pgwire::error::{PgWireError, PgWireResult};
 
+use super::copy::Copy;
 use super::declare_cursor::{Declared, fetched};
+use super::row_stream::failure;
 use super::settings::{timeout, zone};
 use crate::dialect::lexer::{Kind, pieces};
 use crate::dialect::time_zone::is_utc;
@@ -16,22 +19,16 @@ pub enum Statement {
     Nothing(&'static str),
     /// `DEALLOCATE name`; without a name: all.
     Deallocate(Option<String>),
-    /// The whole text of `COPY …`.
-    Copy(String),
+    /// `COPY … TO STDOUT`.
+    Copy(Copy),
     /// `SET statement_timeout`, with its value.
     Timeout(String),
-    /// `SET TIME ZONE` with an unknown zone.
-    Zone(String),
     /// `SHOW name`.
     Show(String),
-    /// A statement that is not offered, with the reason.
-    Refused(&'static str),
     /// `DECLARE name CURSOR FOR query`.
     Declare(Declared),
     /// `FETCH count FROM name`; without a count: all.
     Fetch(String, Option<usize>),
-    /// `MOVE count FROM name`, the same without the rows.
-    Move(String, Option<usize>),
     /// `CLOSE name`; without a name: all.
     Close(Option<String>),
 }
@@ -58,23 +55,48 @@ const WITHOUT_EFFECT: [(&str, &str); 16] = [
 
 impl Statement {
     /// Recognises a statement by its first words.
-    pub fn of(sql: &str) -> Self {
+    ///
+    /// # Errors
+    /// If the statement is not offered.
+    pub fn of(sql: &str) -> PgWireResult<Self> {
         let sql = spoken(sql).trim().trim_end_matches(';').trim();
         let words = sql.split_whitespace().collect();
         let said = Said { sql, words };
+        if let Some(why) = said.refused() {
+            return Err(why);
+        }
+        if said.is_copy() {
+            return Ok(Self::Copy(Copy::of(sql)?));
+        }
+        if let Some(cursor) = said.cursor() {
+            return cursor.map_err(|why| failure("0A000", why.to_owned()));
+        }
         let known = said
-            .setting()
+            .timeout()
             .or_else(|| said.without_effect())
-            .or_else(|| said.copy())
-            .or_else(|| said.prepared())
-            .or_else(|| said.cursor())
+            .or_else(|| said.deallocated())
             .or_else(|| said.shown());
-        known.unwrap_or_else(|| Self::Query(sql.to_owned()))
+        Ok(known.unwrap_or_else(|| Self::Query(sql.to_owned())))
+    }
+
+    /// The query of a statement that has one.
+    pub fn query(&self) -> Option<&str> {
+        match self {
+            Self::Query(sql) => Some(sql),
+            Self::Copy(copy) => Some(&copy.sql),
+            Self::Declare(declared) => Some(&declared.sql),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the statement answers with rows.
+    pub fn has_rows(&self) -> bool {
+        matches!(self, Self::Query(_) | Self::Show(_) | Self::Fetch(..))
     }
 
     /// Returns whether the statement ends a transaction or rolls it back to a savepoint.
     pub fn ends_transaction(&self) -> bool {
-        matches!(self, Self::Nothing(tag) if ends_transaction(tag))
+        matches!(self, Self::Nothing("COMMIT" | "ROLLBACK" | ROLLBACK_TO))
     }
 }
 
@@ -99,15 +121,25 @@ impl<'a> Said<'a> {
         self.begins(command).then(|| &self.sql[command.len()..])
     }
 
-    /// `SET` of a setting that has an effect.
-    fn setting(&self) -> Option<Statement> {
-        if !self.begins("SET") {
-            return None;
+    /// Returns why the statement is not offered.
+    fn refused(&self) -> Option<PgWireError> {
+        if self.begins("SET")
+            && let Some(zone) = zone(&self.words[1..]).filter(|zone| !is_utc(zone))
+        {
+            let why =
+                format!("time zone {zone}: all times are UTC here, and no other zone is known");
+            return Some(failure("22023", why));
         }
-        let said = &self.words[1..];
-        let zone = zone(said).filter(|zone| !is_utc(zone));
-        let zone = zone.map(Statement::Zone);
-        zone.or_else(|| timeout(said).map(Statement::Timeout))
+        let is = |command: &&str| self.begins(command);
+        ["PREPARE", "EXECUTE", "MOVE"].iter().find(|command| is(command)).map(|command| {
+            failure("0A000", format!("{command} is not offered: drivers prepare statements by the protocol, and read cursors by FETCH"))
+        })
+    }
+
+    /// `SET statement_timeout`.
+    fn timeout(&self) -> Option<Statement> {
+        let is_set = self.begins("SET");
+        is_set.then(|| timeout(&self.words[1..]).map(Statement::Timeout))?
     }
 
     fn without_effect(&self) -> Option<Statement> {
@@ -117,42 +149,36 @@ impl<'a> Said<'a> {
     }
 
     /// A parenthesis may directly follow the word.
-    fn copy(&self) -> Option<Statement> {
-        let (word, rest) = self.sql.split_at_checked(COPY.len())?;
-        let goes_on = rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
-        let is_copy = word.eq_ignore_ascii_case(COPY) && !goes_on;
-        is_copy.then(|| Statement::Copy(self.sql.to_owned()))
+    fn is_copy(&self) -> bool {
+        self.sql
+            .split_at_checked(COPY.len())
+            .is_some_and(|(word, rest)| {
+                let goes_on = rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+                word.eq_ignore_ascii_case(COPY) && !goes_on
+            })
     }
 
-    fn prepared(&self) -> Option<Statement> {
-        if self.begins("PREPARE") || self.begins("EXECUTE") {
-            return Some(Statement::Refused(
-                "PREPARE and EXECUTE are not offered: drivers prepare statements by the protocol",
-            ));
-        }
+    fn deallocated(&self) -> Option<Statement> {
         let text = self.behind("DEALLOCATE")?;
         Some(Statement::Deallocate(deallocated(text)))
     }
 
-    fn cursor(&self) -> Option<Statement> {
+    /// A statement about a cursor. An error gives the reason if its form is not supported.
+    fn cursor(&self) -> Option<Result<Statement, &'static str>> {
         if let Some(text) = self.behind("DECLARE") {
-            let declared = Declared::of(text)?.map(Statement::Declare);
-            return Some(declared.unwrap_or_else(Statement::Refused));
+            return Some(Declared::of(text)?.map(Statement::Declare));
         }
-        let statement: fn(_, _) -> _ = match self.begins("MOVE") {
-            true => Statement::Move,
-            false => Statement::Fetch,
-        };
-        if self.begins("FETCH") || self.begins("MOVE") {
+        if self.begins("FETCH") {
             let fetched = fetched(&self.words[1..])?;
-            let fetched = fetched.map(|(name, count)| statement(name, count));
-            return Some(fetched.unwrap_or_else(Statement::Refused));
+            return Some(fetched.map(|(name, count)| Statement::Fetch(name, count)));
         }
         if !self.begins("CLOSE") || self.words.len() != 2 {
             return None;
         }
         let all = self.words[1].eq_ignore_ascii_case("ALL");
-        Some(Statement::Close((!all).then(|| cursor_name(self.words[1]))))
+        Some(Ok(Statement::Close(
+            (!all).then(|| cursor_name(self.words[1])),
+        )))
     }
 
     fn shown(&self) -> Option<Statement> {
@@ -164,11 +190,6 @@ impl<'a> Said<'a> {
         let name = self.words.get(1..).unwrap_or_default().join(" ");
         is_shown.then(|| Statement::Show(name.trim_matches('"').to_lowercase()))
     }
-}
-
-/// Returns whether the statement with this tag ends a transaction or rolls it back to a savepoint.
-pub fn ends_transaction(tag: &str) -> bool {
-    matches!(tag, "COMMIT" | "ROLLBACK") || tag == ROLLBACK_TO
 }
 
 const COPY: &str = "COPY";
@@ -250,52 +271,48 @@ pub fn split(sql: &str) -> Vec<&str> {
 mod tests {
     use super::*;
 
+    fn of(sql: &str) -> Statement {
+        Statement::of(sql).unwrap()
+    }
+
     #[test]
     fn commands_of_drivers_are_told_from_queries() {
-        assert_eq!(Statement::of("begin;"), Statement::Nothing("BEGIN"));
-        assert_eq!(Statement::of("SET x TO 1"), Statement::Nothing("SET"));
+        assert_eq!(of("begin;"), Statement::Nothing("BEGIN"));
+        assert_eq!(of("SET x TO 1"), Statement::Nothing("SET"));
+        assert_eq!(of("show TIME ZONE"), Statement::Show("time zone".into()));
+        assert_eq!(of("DEALLOCATE PREPARE all"), Statement::Deallocate(None));
         assert_eq!(
-            Statement::of("show TIME ZONE"),
-            Statement::Show("time zone".into())
-        );
-        assert_eq!(
-            Statement::of("DEALLOCATE PREPARE all"),
-            Statement::Deallocate(None)
-        );
-        assert_eq!(
-            Statement::of("deallocate \"A b\""),
+            of("deallocate \"A b\""),
             Statement::Deallocate(Some("A b".into()))
         );
+        assert_eq!(of("-- x;\n/* y */ BEGIN"), Statement::Nothing("BEGIN"));
         assert_eq!(
-            Statement::of("-- x;\n/* y */ BEGIN"),
-            Statement::Nothing("BEGIN")
-        );
-        assert_eq!(
-            Statement::of("SET statement_timeout='1 s'"),
+            of("SET statement_timeout='1 s'"),
             Statement::Timeout("1 s".into())
         );
         let copy = "copy(SELECT 1) to stdout";
-        assert_eq!(Statement::of(copy), Statement::Copy(copy.into()));
+        assert_eq!(of(copy).query(), Some("SELECT 1"));
         let copied = Statement::Query("copied".into());
-        assert_eq!(Statement::of("copied"), copied);
-        let query = Statement::of(" SELECT setting;");
+        assert_eq!(of("copied"), copied);
+        let query = of(" SELECT setting;");
         assert_eq!(query, Statement::Query("SELECT setting".into()));
     }
 
     #[test]
     fn cursors_are_read_and_closed() {
         let fetched = |count| Statement::Fetch("c".into(), count);
-        assert_eq!(Statement::of("fetch all in c"), fetched(None));
-        assert_eq!(Statement::of("FETCH C"), fetched(Some(1)));
-        let moved = Statement::Move("c".into(), Some(7));
-        assert_eq!(Statement::of("MOVE FORWARD 7 FROM c"), moved);
-        let back = Statement::of("FETCH PRIOR FROM c");
-        assert!(matches!(back, Statement::Refused(_)));
-        assert_eq!(
-            Statement::of("CLOSE c;"),
-            Statement::Close(Some("c".into()))
-        );
-        assert_eq!(Statement::of("CLOSE ALL"), Statement::Close(None));
+        assert_eq!(of("fetch all in c"), fetched(None));
+        assert_eq!(of("FETCH C"), fetched(Some(1)));
+        for refused in [
+            "MOVE c",
+            "FETCH PRIOR FROM c",
+            "EXECUTE x",
+            "SET TIME ZONE 'x'",
+        ] {
+            assert!(Statement::of(refused).is_err(), "{refused}");
+        }
+        assert_eq!(of("CLOSE c;"), Statement::Close(Some("c".into())));
+        assert_eq!(of("CLOSE ALL"), Statement::Close(None));
     }
 
     #[test]

@@ -6,11 +6,12 @@ mod intervals;
 mod types;
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use chrono::{Datelike as _, NaiveDate};
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray as _, BinaryArray, BinaryBuilder, ListArray, StringArray,
-    StringBuilder, StructArray,
+    StringBuilder,
 };
 use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
 use datafusion::arrow::datatypes::{
@@ -26,6 +27,7 @@ pub use types::{is_text, kind};
 
 /// Returns values in the text format.
 pub fn texts(array: &ArrayRef) -> Result<StringArray> {
+    let array = &unpacked(array)?;
     Ok(match kind(array.data_type()) {
         Type::BOOL => {
             let flags = array.as_boolean().iter();
@@ -42,6 +44,7 @@ pub fn texts(array: &ArrayRef) -> Result<StringArray> {
             let numbers = numbers.as_primitive::<Float64Type>().iter();
             numbers.map(|number| number.map(floats::text)).collect()
         }
+        Type::INT8 => plain(&exact(array, &DataType::Int64)?)?,
         Type::TIMESTAMP => times(array, "")?,
         Type::TIMESTAMPTZ => times(array, "+00")?,
         Type::DATE => days(array)?,
@@ -60,7 +63,6 @@ pub fn texts(array: &ArrayRef) -> Result<StringArray> {
         }
         _ => match array.data_type() {
             DataType::List(_) => list_texts(array.as_list())?,
-            DataType::Struct(_) => record_texts(array.as_struct())?,
             _ => plain(array)?,
         },
     })
@@ -68,6 +70,7 @@ pub fn texts(array: &ArrayRef) -> Result<StringArray> {
 
 /// Returns values in the binary format.
 pub fn octets(array: &ArrayRef) -> Result<BinaryArray> {
+    let array = &unpacked(array)?;
     let exact = |to: &DataType| exact(array, to);
     Ok(match kind(array.data_type()) {
         Type::BOOL => all(array.as_boolean().iter(), |flag| [u8::from(flag)]),
@@ -107,7 +110,15 @@ pub fn octets(array: &ArrayRef) -> Result<BinaryArray> {
         Type::BYTEA => exact(&DataType::Binary)?.as_binary::<i32>().clone(),
         Type::NUMERIC => all(plain(array)?.iter(), numeric),
         _ if is_list(array) => list_octets(array.as_list())?,
-        _ => all(plain(array)?.iter(), str::as_bytes),
+        _ => all(texts(array)?.iter(), str::as_bytes),
+    })
+}
+
+/// The values of a dictionary.
+fn unpacked(array: &ArrayRef) -> Result<ArrayRef> {
+    Ok(match array.data_type() {
+        DataType::Dictionary(_, values) => cast(array, values)?,
+        _ => Arc::clone(array),
     })
 }
 
@@ -278,42 +289,6 @@ fn quote(item: &str, out: &mut String) {
     for c in item.chars() {
         if matches!(c, '"' | '\\') {
             out.push('\\');
-        }
-        out.push(c);
-    }
-    out.push('"');
-}
-
-/// Writes a record: `(a,"b c",)`. NULL is empty.
-fn record_texts(records: &StructArray) -> Result<StringArray> {
-    let columns: Result<Vec<StringArray>> = records.columns().iter().map(texts).collect();
-    let columns = columns?;
-    let record = |row: usize| {
-        let mut text = String::new();
-        for column in &columns {
-            text.push(if text.is_empty() { '(' } else { ',' });
-            if !column.is_null(row) {
-                record_item(column.value(row), &mut text);
-            }
-        }
-        text.push(')');
-        text
-    };
-    let rows = (0..records.len()).map(|row| (!records.is_null(row)).then(|| record(row)));
-    Ok(rows.collect())
-}
-
-/// Writes a field of a record; quotes in it are doubled.
-fn record_item(item: &str, out: &mut String) {
-    let is_special = |c: char| matches!(c, '(' | ')' | ',' | '"' | '\\') || c.is_whitespace();
-    if !item.is_empty() && !item.contains(is_special) {
-        out.push_str(item);
-        return;
-    }
-    out.push('"');
-    for c in item.chars() {
-        if matches!(c, '"' | '\\') {
-            out.push(c);
         }
         out.push(c);
     }

@@ -22,6 +22,7 @@ pub fn kind(data: &DataType) -> Type {
         DataType::Interval(_) | DataType::Duration(_) => Type::INTERVAL,
         DataType::Binary | DataType::LargeBinary | DataType::BinaryView => Type::BYTEA,
         DataType::FixedSizeBinary(_) => Type::BYTEA,
+        DataType::Dictionary(_, values) => kind(values),
         _ => Type::TEXT,
     }
 }

@@ -32,28 +32,23 @@ fn as_involved_as_a_query_may_be_it_is_planned() {
     assert_eq!(answer(&server, "SELECT 1"), "1\n");
 }
 
-/// Rows of values are limited by memory only, like the items of lists.
+/// The items of lists do not count. The parentheses of rows do.
 #[test]
 fn rows_of_values_are_many() {
     let server = server(Access::Open);
-    let rows = |row: &dyn Fn(usize) -> String| (0..1_000).map(row).collect::<Vec<_>>().join(",");
-    let prefixes = rows(&|n| format!("('10.{}.{}.0/24')", n / 256, n % 256));
+    let all = |from: usize, row: &dyn Fn(usize) -> String| {
+        (from..1_000).map(row).collect::<Vec<_>>().join(",")
+    };
+    let prefixes = all(600, &|n| format!("('10.{}.{}.0/24')", n / 256, n % 256));
+    let items = all(0, &|n| format!("'10.0.{}.{}'", n / 256, n % 256));
     for sql in [
-        format!("SELECT count(*) FROM (VALUES {prefixes}) AS t (prefix)"),
-        format!("SELECT 1000 + count(*) FROM routes WHERE prefix IN (VALUES {prefixes})"),
-        format!(
-            "SELECT sum(x) FROM (VALUES {}) AS t (x, y)",
-            rows(&|n| format!("({}, NULL)", if n % 2 == 0 { -1 } else { 3 }))
-        ),
-        format!(
-            "SELECT 1000 + count(*) FROM routes WHERE prefix::inet IN ({})",
-            rows(&|n| format!("'10.0.{n}.0'::text"))
-        ),
+        format!("SELECT 600 + count(*) FROM (VALUES {prefixes}) AS t (prefix)"),
+        format!("SELECT 1000 + count(*) FROM routes WHERE prefix::inet IN ({items})"),
     ] {
         assert_eq!(answer(&server, &sql), "1000\n", "{}", &sql[..60]);
     }
-    let sums = rows(&|n| format!("({n} + 1)"));
-    let refused = refusal(&server, &format!("SELECT 1 FROM (VALUES {sums}) AS t"));
+    let rows = vec!["(1)"; 600].join(",");
+    let refused = refusal(&server, &format!("SELECT 1 FROM (VALUES {rows}) AS t"));
     assert!(refused.contains("at most 1000 are planned"), "{refused}");
 }
 
@@ -71,19 +66,14 @@ fn what_a_function_makes_counts_as_memory() {
     for sql in [
         "SELECT repeat('x', 1000000000)",
         "SELECT array_agg(repeat(CAST(value AS TEXT), 10000000)) FROM generate_series(1, 100) AS s (value)",
-        "SELECT array_repeat('x', 1000000000)",
-        "SELECT range(1, 1000000000)",
         "SELECT replace(repeat('x', 10000), 'x', repeat('y', 10000))",
         &doubled("repeat('x', 40000)", 15),
-        "SELECT array_to_string(range(1, 10000), repeat('x', 10000))",
+        "SELECT array_to_string(string_to_array(repeat('x,', 10000), ','), repeat('x', 10000))",
         "SELECT length(lpad('x', 2000000000, 'y'))",
         "SELECT length(rpad('x', 2000000000, 'y'))",
         "SELECT length(rpad('x', 2000000000))",
         "SELECT length(regexp_replace(repeat('a', 20000), 'a', repeat('b', 50000), 'g'))",
-        "SELECT length(regexp_replace(repeat('a', 100000), '.*', repeat('\\0', 10000)))",
-        "SELECT length(translate(repeat('a', 100000), 'a', 'x' || repeat(chr(769), 30000)))",
         "SELECT max(replace(CAST(value AS TEXT), '1', repeat('y', 1000000))) FROM generate_series(1, 9000) AS s (value)",
-        "SELECT cardinality(range(TIMESTAMP '2000-01-01', TIMESTAMP '2020-01-01', INTERVAL '1 microsecond'))",
         &nested("quote_ident({})", "repeat('\"', 100000)", 10),
         "SELECT max(cardinality(a)) FROM (SELECT array_agg(value) OVER () AS a FROM generate_series(1, 100000) AS s (value)) t",
         "SELECT max(cardinality(a)) FROM (SELECT array_agg(value) OVER (ORDER BY value) AS a FROM generate_series(1, 100000) AS s (value)) t",
@@ -105,7 +95,6 @@ fn what_a_function_makes_counts_as_memory() {
         ),
         "xxx1abac\n"
     );
-    assert_eq!(answer(&server, "SELECT range(1, 3)"), "{1,2}\n");
 }
 
 /// A query that nests a call this many times.
@@ -119,11 +108,9 @@ fn nested(call: &str, inner: &str, times: usize) -> String {
 fn a_call_that_would_take_long_is_not_begun() {
     let server = server(Access::Open);
     for sql in [
-        "SELECT levenshtein(repeat('a', 100000), repeat('b', 100000))",
-        "SELECT regexp_count(repeat('A', 1000000), '.*[^A-Z]|[A-Z]')",
         "SELECT regexp_replace(repeat('A', 1000000), '.*[^A-Z]|[A-Z]', '', 'g')",
-        "SELECT array_has_all(range(1, 100000), range(1, 100000))",
-        "SELECT range(1, 100000) @> range(1, 100000)",
+        "SELECT array_has_all(a, a) FROM (SELECT string_to_array(repeat('x,', 100000), ',') AS a) t",
+        "SELECT a @> a FROM (SELECT string_to_array(repeat('x,', 100000), ',') AS a) t",
         "SELECT repeat('x', 1000000) ~ '((x{50}){50}){50}y'",
         "SELECT regexp_like(repeat('x', 1000000), '((x{50}){50}){50}y')",
         "SELECT string_agg(CAST(value AS TEXT), repeat('x', 100000)) FROM generate_series(1, 100000) AS s (value)",
@@ -165,11 +152,10 @@ fn a_call_that_would_take_long_is_not_begun() {
     assert_eq!(
         answer(
             &server,
-            "SELECT levenshtein('kitten', 'sitting'), lpad('7', 3, '0'), regexp_replace('a-b-c', '-', '+', 'g'), \
-             'AS64500' ~ '^AS[0-9]{5}$', 'x' ~* 'X', 'x' !~ 'y', array_has_all([1, 2], [2]), [1] || [2], \
-             translate('abc', 'ab', 'xy'), [7, 8][2]"
+            "SELECT lpad('7', 3, '0'), regexp_replace('a-b-c', '-', '+', 'g'), \
+             'AS64500' ~ '^AS[0-9]{5}$', 'x' ~* 'X', 'x' !~ 'y', array_has_all([1, 2], [2]), [1] || [2], [7, 8][2]"
         ),
-        "3|007|a+b+c|t|t|t|t|{1,2}|xyc|8\n"
+        "007|a+b+c|t|t|t|t|{1,2}|8\n"
     );
     let sql = "SELECT string_agg(peer_name, ', ' ORDER BY peer_name) FROM peers";
     assert_eq!(answer(&server, sql), "peer 1, peer 2\n");

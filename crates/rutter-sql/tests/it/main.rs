@@ -5,7 +5,6 @@ mod documented;
 mod endless;
 mod guards;
 mod hostile;
-mod items;
 mod kinds;
 mod limits;
 mod operators;

@@ -22,10 +22,6 @@ fn rows_are_kept_for_which_a_query_has_rows() {
             "EXISTS (SELECT 1 FROM b WHERE b.k > a.k)",
             "1|10\n2|20\n3|\n",
         ),
-        (
-            "EXISTS (SELECT 1 FROM b WHERE b.k = a.k ORDER BY y LIMIT 1)",
-            "1|10\n2|20\n",
-        ),
         ("EXISTS (SELECT 1 FROM b WHERE y > 100)", ""),
         (
             "NOT EXISTS (SELECT 1 FROM b WHERE y > 100) AND x = 10",
@@ -43,15 +39,6 @@ fn rows_are_kept_for_which_a_query_has_rows() {
             "1|10\n2|20\n3|\n|10\n",
         ),
         ("x IN (SELECT y FROM b WHERE b.k = a.k)", "1|10\n"),
-        ("x NOT IN (SELECT y FROM b WHERE b.k = a.k)", "3|\n|10\n"),
-        ("NOT (x IN (SELECT y FROM b WHERE b.k > a.k))", "|10\n"),
-        ("20 NOT IN (SELECT y FROM b)", ""),
-        (
-            "21 NOT IN (SELECT y FROM b WHERE y > 10) AND k = 1",
-            "1|10\n",
-        ),
-        ("k = 3 OR x NOT IN (SELECT y FROM b)", "3|\n"),
-        ("(x IN (SELECT y FROM b)) IS NULL", "3|\n"),
         ("x = (SELECT max(y) - 1 FROM b WHERE b.k = a.k)", "1|10\n"),
         ("0 = (SELECT count(*) FROM b WHERE b.k = a.k)", "3|\n|10\n"),
     ] {
@@ -64,23 +51,6 @@ fn rows_are_kept_for_which_a_query_has_rows() {
 fn queries_are_values() {
     let server = server(Access::Open);
     for (value, expected) in [
-        ("EXISTS (SELECT 1 FROM b WHERE b.k = a.k)", "t t f f"),
-        (
-            "NOT EXISTS (SELECT * FROM b WHERE b.k = a.k AND y = 11)",
-            "f t t t",
-        ),
-        ("EXISTS (SELECT 1 FROM b WHERE b.k > a.k)", "t t t f"),
-        ("EXISTS (SELECT 1 FROM b WHERE y > 100)", "f f f f"),
-        (
-            "CASE WHEN EXISTS (SELECT 1 FROM b WHERE b.k = a.k) THEN k ELSE 0 END",
-            "1 2 0 0",
-        ),
-        ("x IN (SELECT y FROM b)", "t t null t"),
-        ("x NOT IN (SELECT y FROM b)", "f f null f"),
-        ("x + 1 IN (SELECT y FROM b)", "t null null t"),
-        ("x IN (SELECT y FROM b WHERE y > 100)", "f f f f"),
-        ("x NOT IN (SELECT y FROM b WHERE b.k = a.k)", "f null t t"),
-        ("x = ANY (SELECT y FROM b WHERE y > 10)", "f t null f"),
         ("(SELECT count(*) FROM b WHERE b.k = a.k)", "2 1 0 0"),
         (
             "(SELECT coalesce(max(y), -1) FROM b WHERE b.k = a.k)",
@@ -88,46 +58,13 @@ fn queries_are_values() {
         ),
     ] {
         let sql = asked(&format!(
-            "SELECT string_agg(coalesce(CAST(v AS text), 'null'), ' ' ORDER BY k) FROM (SELECT k, {value} AS v FROM a) t"
+            "SELECT string_agg(CAST(v AS text), ' ' ORDER BY k) FROM (SELECT k, {value} AS v FROM a) t"
         ));
-        // A cast to text gives `true` and `false`; rows show `t` and `f`.
-        let found = answer(&server, &sql)
-            .replace("true", "t")
-            .replace("false", "f");
-        assert_eq!(found.trim_end(), expected, "{value}");
+        assert_eq!(answer(&server, &sql).trim_end(), expected, "{value}");
     }
 }
 
-#[test]
-fn groups_are_made_of_what_queries_find() {
-    let server = server(Access::Open);
-    for (sql, expected) in [
-        (
-            "SELECT count(*) FILTER (WHERE EXISTS (SELECT 1 FROM b WHERE b.k = a.k)), \
-             sum(CASE WHEN x IN (SELECT y FROM b) THEN 1 ELSE 0 END) FROM a",
-            "2|3\n",
-        ),
-        (
-            "SELECT EXISTS (SELECT 1 FROM b WHERE b.k = a.k) AS found, count(*) FROM a \
-             GROUP BY EXISTS (SELECT 1 FROM b WHERE b.k = a.k) ORDER BY found",
-            "f|2\nt|2\n",
-        ),
-        (
-            "SELECT k FROM a GROUP BY k HAVING EXISTS (SELECT 1 FROM b WHERE b.k = a.k) ORDER BY k",
-            "1\n2\n",
-        ),
-    ] {
-        assert_eq!(answer(&server, &asked(sql)), expected, "{sql}");
-    }
-    assert_eq!(
-        answer(
-            &server,
-            "SELECT peer_name, EXISTS (SELECT 1 FROM rejected r WHERE r.peer_name = p.peer_name) FROM peers p ORDER BY 1"
-        ),
-        "peer 1|t\npeer 2|f\n"
-    );
-}
-
+/// DataFusion has no answer, or another one.
 #[test]
 fn what_no_join_answers_is_refused_with_what_to_write() {
     let server = server(Access::Open);
@@ -145,25 +82,38 @@ fn what_no_join_answers_is_refused_with_what_to_write() {
             "compare with (SELECT count(…) …)",
         ),
         (
-            "SELECT (SELECT max(y) FROM b WHERE b.k > a.k) FROM a",
-            "by = in its WHERE",
-        ),
-        (
             "SELECT k FROM a WHERE x = (SELECT max(y) FROM b WHERE b.k = a.k HAVING count(*) = 0)",
             "CASE WHEN count(*)",
         ),
         ("SELECT (SELECT y FROM b WHERE b.k = a.k) FROM a", "write"),
+        ("SELECT EXISTS (SELECT 1 FROM b) FROM a", "LEFT JOIN"),
+        (
+            "SELECT CASE WHEN x IN (SELECT y FROM b) THEN 1 END FROM a",
+            "LEFT JOIN",
+        ),
+        (
+            "SELECT k FROM a WHERE x NOT IN (SELECT y FROM b WHERE b.k = a.k)",
+            "LEFT JOIN",
+        ),
+        (
+            "SELECT k FROM a WHERE k = 3 OR x NOT IN (SELECT y FROM b)",
+            "LEFT JOIN",
+        ),
+        (
+            "SELECT k FROM a WHERE 20 NOT IN (SELECT y FROM b)",
+            "LEFT JOIN",
+        ),
+        (
+            "SELECT k FROM a WHERE (x IN (SELECT y FROM b)) IS NULL",
+            "LEFT JOIN",
+        ),
         (
             "SELECT k FROM a ORDER BY EXISTS (SELECT 1 FROM b WHERE b.k = a.k)",
-            "stands in SELECT and WHERE",
+            "LEFT JOIN",
         ),
         (
             "SELECT a.k FROM a JOIN b ON EXISTS (SELECT 1 FROM b c WHERE c.k = a.k)",
-            "stands in SELECT and WHERE",
-        ),
-        (
-            "SELECT k FROM a WHERE EXISTS (SELECT 1 FROM b WHERE EXISTS (SELECT 1 FROM b c WHERE c.k = a.k))",
-            "write a join",
+            "LEFT JOIN",
         ),
     ] {
         let refused = failure(&server, &asked(sql));
@@ -189,40 +139,20 @@ fn lists_of_queries_are_in_their_order_and_never_missing() {
             "1|{11,10}\n2|{NULL}\n3|{}\n|{}\n",
         ),
         (
-            "SELECT ARRAY(SELECT DISTINCT x FROM a ORDER BY x)",
-            "{10,20,NULL}\n",
-        ),
-        (
-            "SELECT ARRAY(SELECT DISTINCT x FROM a ORDER BY 1 DESC LIMIT 2)",
-            "{NULL,20}\n",
-        ),
-        (
-            "SELECT ARRAY(SELECT x FROM a UNION SELECT y FROM b ORDER BY x DESC NULLS LAST)",
-            "{20,11,10,NULL}\n",
-        ),
-        ("SELECT array_agg(DISTINCT x) FROM a", "{10,20,NULL}\n"),
-        (
-            "SELECT array_agg(DISTINCT x ORDER BY x DESC) FROM a",
+            "SELECT ARRAY(SELECT x FROM (SELECT DISTINCT x FROM a) AS t ORDER BY 1 DESC)",
             "{NULL,20,10}\n",
         ),
     ] {
         assert_eq!(answer(&server, &asked(sql)), expected, "{sql}");
     }
-    let both = "SELECT array_agg(DISTINCT x), array_agg(DISTINCT x ORDER BY x DESC) FROM a";
-    let refused = refusal(&server, &asked(both));
-    assert!(refused.contains("with another order"), "{refused}");
-}
-
-#[test]
-fn rows_are_null_when_all_of_them_is() {
-    let server = server(Access::Open);
-    assert_eq!(
-        answer(
-            &server,
-            &asked(
-                "SELECT (k, x) IS NULL, ROW(k, x) IS NOT NULL, (k, x) IS NOT NULL OR (k, x) IS NULL FROM a UNION ALL SELECT (NULL, NULL) IS NULL, true, true ORDER BY 1, 2, 3"
-            )
+    for (sql, why) in [
+        ("SELECT ARRAY(SELECT DISTINCT x FROM a)", "no DISTINCT"),
+        (
+            "SELECT array_agg(DISTINCT x ORDER BY x DESC) FROM a",
+            "order in a query within FROM",
         ),
-        "f|f|f\nf|f|f\nf|t|t\nf|t|t\nt|t|t\n"
-    );
+    ] {
+        let refused = refusal(&server, &asked(sql));
+        assert!(refused.contains(why), "{sql}: {refused}");
+    }
 }

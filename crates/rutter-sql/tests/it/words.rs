@@ -5,32 +5,16 @@ use rutter_sql::Access;
 use crate::server::{answer, refusal, server};
 
 #[test]
-fn patterns_of_times_are_postgresqls() {
-    let server = server(Access::Open);
-    assert_eq!(
-        answer(
-            &server,
-            "SELECT to_char(timestamp '2024-03-01 13:02:03.5', 'YYYY-MM-DD HH24:MI:SS.MS'), \
-             to_char(min(time), 'FMDD Mon \"of\" YY'), to_date('01.03.2024', 'DD.MM.YYYY'), \
-             to_char(to_timestamp('2024-03-01 13:02', 'YYYY-MM-DD HH24:MI'), 'HH12:MI am') FROM events"
-        ),
-        "2024-03-01 13:02:03.500|18 Nov of 26|2024-03-01|01:02 pm\n"
-    );
-    let refused = refusal(&server, "SELECT to_char(now(), 'Q')");
-    assert!(refused.contains("'Q' is not understood"), "{refused}");
-}
-
-#[test]
 fn times_need_no_seconds() {
     let server = server(Access::Open);
     assert_eq!(
         answer(
             &server,
             "SELECT count(*) > 0, (SELECT count(*) FROM events WHERE time BETWEEN '2030-01-01 00:00' AND '2030-01-02T00:00Z'), \
-             to_char(timestamp '2024-02-01 12:00' - interval '1 hour', 'HH24:MI') FROM events \
+             timestamp '2024-02-01 12:00' - interval '1 hour' FROM events \
              WHERE time > '2026-11-18 11:06' AND time < '2026-11-18 13:07+02:00'::timestamptz"
         ),
-        "t|0|11:00\n"
+        "t|0|2024-02-01 11:00:00\n"
     );
 }
 
@@ -56,7 +40,7 @@ fn rows_of_queries_are_looked_among() {
         "SELECT count(*) FROM routes WHERE med > ALL (SELECT med FROM routes)",
     );
     assert!(
-        refused.contains("> ALL (SELECT …) is not offered"),
+        refused.contains("> beside ANY or ALL is not offered"),
         "{refused}"
     );
 }
@@ -67,18 +51,17 @@ fn lists_are_written_as_texts() {
     assert_eq!(
         answer(
             &server,
-            "SELECT count(*) FILTER (WHERE communities = '{}'), count(*) FILTER (WHERE communities = '{64500:1}'), \
-             count(*) FILTER (WHERE communities <> '{}'), count(*) FILTER (WHERE prefix = ANY('{10.0.0.0/8,\"x,y\"}')), \
-             count(*) FILTER (WHERE '{64500:1,64500:2}' @> communities), count(array_length(communities, 1)) FROM routes"
+            "SELECT count(*) FILTER (WHERE communities = '{}'::text[]), count(*) FILTER (WHERE communities = '{64500:1}'::text[]), \
+             count(*) FILTER (WHERE prefix = ANY('{10.0.0.0/8,\"x,y\"}')), count(array_length(communities, 1)) FROM routes"
         ),
-        "0|6|6|1|6|6\n"
+        "0|6|1|6\n"
     );
     let refused = refusal(&server, "SELECT u FROM routes r, unnest(r.communities) u");
     assert!(refused.contains("SELECT unnest(communities)"), "{refused}");
     assert_eq!(
         answer(
             &server,
-            "SELECT x + 1 FROM unnest(ARRAY[1, 2]) x ORDER BY x"
+            "SELECT x + 1 FROM unnest(ARRAY[1, 2]) AS t (x) ORDER BY x"
         ),
         "2\n3\n"
     );
@@ -90,7 +73,7 @@ fn addresses_are_typed() {
     assert_eq!(
         answer(
             &server,
-            "SELECT count(*), min(host(prefix::inet)) FROM routes WHERE prefix >>= inet '10.1.2.3' AND prefix <<= cidr '10.0.0.0/8'"
+            "SELECT count(*), min(host(prefix::inet)) FROM routes WHERE prefix >>= '10.1.2.3'::inet AND prefix <<= '10.0.0.0/8'::cidr"
         ),
         "3|10.0.0.0\n"
     );
@@ -102,7 +85,7 @@ fn computed_values_are_grouped_by() {
     assert_eq!(
         answer(
             &server,
-            "SELECT as_path SIMILAR TO '%64510%' AS x, count(*) FROM routes GROUP BY 1 ORDER BY 1"
+            "SELECT as_path ~ '64510' AS x, count(*) FROM routes GROUP BY 1 ORDER BY 1"
         ),
         "f|2\nt|4\n"
     );
@@ -174,59 +157,10 @@ fn fractions_are_rounded_and_equal_items_changed_alike() {
     assert_eq!(
         answer(
             &server,
-            "SELECT 2.7::int, (-2.7)::bigint, avg(masklen(prefix))::int, array_remove(ARRAY[1, 2, 2], 2), \
-             array_replace(ARRAY[1, 2, 2], 2, 9) FROM routes"
+            "SELECT 2.7::int, (-2.7)::bigint, avg(masklen(prefix))::int, array_remove(ARRAY[1, 2, 2], 2) FROM routes"
         ),
-        "3|-3|20|{1}|{1,9,9}\n"
+        "3|-3|20|{1}\n"
     );
-}
-
-/// Addresses compare by their numbers, not by their strings.
-#[test]
-fn networks_have_their_order_everywhere() {
-    let server = server(Access::Open);
-    assert_eq!(
-        answer(
-            &server,
-            "SELECT string_agg(prefix, ' ' ORDER BY prefix::inet DESC), count(*) FILTER (WHERE prefix::inet < inet '9.0.0.0/8'), \
-             count(*) FILTER (WHERE prefix::inet BETWEEN '10.0.0.0/8'::inet AND '199.0.0.0/8'::inet) FROM best"
-        ),
-        "2001:db8::/32 203.0.113.0/24 10.1.0.0/16 10.0.0.0/8|0|2\n"
-    );
-    assert_eq!(
-        answer(
-            &server,
-            "SELECT prefix, row_number() OVER (ORDER BY prefix::inet) FROM best ORDER BY prefix::inet LIMIT 2"
-        ),
-        "10.0.0.0/8|1\n10.1.0.0/16|2\n"
-    );
-    let prefixes = "(VALUES ('10.0.0.0/8', 1), ('9.0.0.0/8', 2), ('9.0.0.0/8', 2), ('100.0.0.0/8', 1)) AS t (p, x)";
-    let others = "SELECT cidr '11.0.0.0/8'";
-    for (sql, expected) in [
-        (
-            format!("SELECT p::inet AS net FROM {prefixes} ORDER BY net LIMIT 3"),
-            "9.0.0.0/8 9.0.0.0/8 10.0.0.0/8",
-        ),
-        (
-            format!("SELECT DISTINCT p::inet FROM {prefixes} ORDER BY p::inet DESC"),
-            "100.0.0.0/8 10.0.0.0/8 9.0.0.0/8",
-        ),
-        (
-            format!(
-                "WITH t AS (SELECT * FROM {prefixes}) SELECT DISTINCT x, p::inet FROM t ORDER BY 1, 2 OFFSET 1"
-            ),
-            "1|100.0.0.0/8 2|9.0.0.0/8",
-        ),
-        (
-            format!(
-                "SELECT p::inet FROM {prefixes} UNION {others} UNION SELECT '1.0.0.0/8' ORDER BY p"
-            ),
-            "1.0.0.0/8 9.0.0.0/8 10.0.0.0/8 11.0.0.0/8 100.0.0.0/8",
-        ),
-    ] {
-        let found = answer(&server, &sql);
-        assert_eq!(found.trim_end().replace('\n', " "), expected, "{sql}");
-    }
 }
 
 #[test]
@@ -240,11 +174,23 @@ fn what_would_be_answered_otherwise_is_refused() {
         ),
         (
             "SELECT 1 FROM routes WHERE (med, family) < (7, 5, 3)".to_owned(),
-            "rows of as many values",
+            "rows of values",
         ),
         (
-            "SELECT 1 FROM routes WHERE (med, family) = 7".to_owned(),
-            "rows of as many values",
+            "SELECT DISTINCT ON (1) prefix FROM routes ORDER BY 1".to_owned(),
+            "DISTINCT ON takes expressions",
+        ),
+        (
+            "SELECT 1 FROM routes WHERE prefix::inet < '9.0.0.0/8'".to_owned(),
+            "prefix_key(prefix)",
+        ),
+        (
+            "SELECT prefix::inet AS p FROM best UNION SELECT '1.0.0.0/8' ORDER BY p".to_owned(),
+            "prefix_key(prefix)",
+        ),
+        (
+            "SELECT now() - interval '1 day' + - interval '1 month 1 day'".to_owned(),
+            "a sign before an interval",
         ),
         (
             format!("SELECT * FROM {a} FULL JOIN {b} USING (x)"),
@@ -283,16 +229,6 @@ fn what_would_be_answered_otherwise_is_refused() {
 }
 
 #[test]
-fn an_order_may_be_said_twice() {
-    let server = server(Access::Open);
-    let rows = "FROM (VALUES ('a', 1), ('a', 2), ('b', 3)) v(p, i)";
-    for by in ["p, i DESC, p", "1, 2 DESC, p", "q, i DESC, p"] {
-        let sql = format!("SELECT DISTINCT ON (p) p AS q, i {rows} ORDER BY {by}");
-        assert_eq!(answer(&server, &sql), "a|2\nb|3\n", "{by}");
-    }
-}
-
-#[test]
 fn unions_may_have_what_is_computed() {
     let server = server(Access::Open);
     for (sql, expected) in [
@@ -311,4 +247,35 @@ fn unions_may_have_what_is_computed() {
     ] {
         assert_eq!(answer(&server, sql), expected, "{sql}");
     }
+}
+
+/// Addresses are ordered by their numbers, not by their strings.
+#[test]
+fn networks_are_ordered_by_their_numbers() {
+    let server = server(Access::Open);
+    let prefixes = "(VALUES ('10.0.0.0/8', 1), ('9.0.0.0/8', 2), ('100.0.0.0/8', 1)) AS t (p, x)";
+    for (columns, by) in [
+        ("p::inet AS net", "net"),
+        ("p::inet", "1"),
+        ("p", "p::inet"),
+    ] {
+        let sql = format!("SELECT {columns} FROM {prefixes} ORDER BY {by}");
+        assert_eq!(
+            answer(&server, &sql),
+            "9.0.0.0/8\n10.0.0.0/8\n100.0.0.0/8\n",
+            "{sql}"
+        );
+    }
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT prefix, row_number() OVER (ORDER BY prefix::inet) FROM best ORDER BY prefix::inet LIMIT 2"
+        ),
+        "10.0.0.0/8|1\n10.1.0.0/16|2\n"
+    );
+    let sql = "SELECT string_agg(prefix, ' ' ORDER BY prefix::inet DESC) FROM best";
+    assert_eq!(
+        answer(&server, sql),
+        "2001:db8::/32 203.0.113.0/24 10.1.0.0/16 10.0.0.0/8\n"
+    );
 }

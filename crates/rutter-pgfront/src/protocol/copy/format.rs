@@ -2,10 +2,7 @@
 
 use pgwire::api::portal;
 use pgwire::api::results::FieldInfo;
-use pgwire::error::PgWireResult;
 use tokio_util::bytes::{BufMut as _, Bytes, BytesMut};
-
-use crate::protocol::row_stream::failure;
 
 /// How rows are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,31 +20,14 @@ pub struct Lines {
     pub null: String,
     /// The first line has the names of the columns.
     pub header: bool,
-    /// Quotes of CSV. The text format escapes special characters with a backslash.
-    pub quotes: Option<Quotes>,
-}
-
-/// The quotes of CSV.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Quotes {
-    pub quote: u8,
-    pub escape: u8,
-    pub forced: Forced,
-}
-
-/// The columns whose values always have quotes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Forced {
-    #[default]
-    None,
-    All,
-    Columns(Vec<String>),
+    /// CSV has quotes. The text format escapes special characters with a backslash.
+    pub is_csv: bool,
 }
 
 /// Writes rows.
 pub struct Writer {
     form: Form,
-    forced: Vec<bool>,
+    columns: usize,
 }
 
 impl Form {
@@ -64,30 +44,12 @@ impl Form {
         i8::from(*self == Self::Binary)
     }
 
-    /// A writer for these columns.
-    pub fn writer(self, fields: &[FieldInfo]) -> PgWireResult<Writer> {
-        let mut forced = vec![false; fields.len()];
-        if let Self::Lines(Lines {
-            quotes: Some(quotes),
-            ..
-        }) = &self
-        {
-            match &quotes.forced {
-                Forced::None => {}
-                Forced::All => forced.fill(true),
-                Forced::Columns(names) => {
-                    for name in names {
-                        let at = fields.iter().position(|field| field.name() == name);
-                        let Some(at) = at else {
-                            let why = format!("COPY: there is no column \"{name}\" to be quoted");
-                            return Err(failure("42703", why));
-                        };
-                        forced[at] = true;
-                    }
-                }
-            }
+    /// A writer for rows of this many columns.
+    pub fn writer(self, columns: usize) -> Writer {
+        Writer {
+            form: self,
+            columns,
         }
-        Ok(Writer { form: self, forced })
     }
 }
 
@@ -98,7 +60,7 @@ impl Writer {
             return None;
         };
         let names = fields.iter().map(|field| Some(field.name().as_bytes()));
-        lines.header.then(|| lines.line(names, &[]))
+        lines.header.then(|| lines.line(names, false))
     }
 
     /// The bytes before the first row, in the same message.
@@ -114,11 +76,11 @@ impl Writer {
         match &self.form {
             Form::Binary => {
                 let mut row = BytesMut::with_capacity(2 + values.len());
-                row.put_u16(u16::try_from(self.forced.len()).unwrap_or(u16::MAX));
+                row.put_u16(u16::try_from(self.columns).unwrap_or(u16::MAX));
                 row.put_slice(values);
                 row.freeze()
             }
-            Form::Lines(lines) => lines.line(Values(values), &self.forced),
+            Form::Lines(lines) => lines.line(Values(values), self.columns == 1),
         }
     }
 
@@ -145,21 +107,19 @@ impl<'a> Iterator for Values<'a> {
 }
 
 impl Lines {
-    fn line<'a>(&self, values: impl Iterator<Item = Option<&'a [u8]>>, forced: &[bool]) -> Bytes {
+    /// Writes a line. `is_alone`: it has one value, which must not look like the end of the copy.
+    fn line<'a>(&self, values: impl Iterator<Item = Option<&'a [u8]>>, is_alone: bool) -> Bytes {
         let mut line = BytesMut::new();
-        let is_alone = forced.len() == 1;
         for (at, value) in values.enumerate() {
             if at > 0 {
                 line.put_u8(self.delimiter);
             }
-            match (value, &self.quotes) {
-                (None, _) => line.put_slice(self.null.as_bytes()),
-                (Some(value), None) => self.escaped(value, &mut line),
-                (Some(value), Some(quotes)) => {
-                    let is_end = is_alone && value == b"\\.";
-                    let forced = forced.get(at) == Some(&true) || is_end;
-                    self.quoted(value, quotes, forced, &mut line);
+            match value {
+                None => line.put_slice(self.null.as_bytes()),
+                Some(value) if self.is_csv => {
+                    self.quoted(value, is_alone && value == b"\\.", &mut line);
                 }
+                Some(value) => self.escaped(value, &mut line),
             }
         }
         line.put_u8(b'\n');
@@ -186,20 +146,19 @@ impl Lines {
         }
     }
 
-    fn quoted(&self, value: &[u8], quotes: &Quotes, forced: bool, line: &mut BytesMut) {
-        let Quotes { quote, escape, .. } = *quotes;
-        let is_special = |octet: &u8| [self.delimiter, quote, b'\n', b'\r'].contains(octet);
+    fn quoted(&self, value: &[u8], forced: bool, line: &mut BytesMut) {
+        let is_special = |octet: &u8| [self.delimiter, b'"', b'\n', b'\r'].contains(octet);
         if !forced && value != self.null.as_bytes() && !value.iter().any(is_special) {
             return line.put_slice(value);
         }
-        line.put_u8(quote);
+        line.put_u8(b'"');
         for octet in value {
-            if [quote, escape].contains(octet) {
-                line.put_u8(escape);
+            if *octet == b'"' {
+                line.put_u8(b'"');
             }
             line.put_u8(*octet);
         }
-        line.put_u8(quote);
+        line.put_u8(b'"');
     }
 }
 
@@ -230,7 +189,7 @@ mod tests {
     }
 
     fn written(lines: Lines, value: [Option<&str>; 2]) -> String {
-        let writer = Form::Lines(lines).writer(&fields()).unwrap();
+        let writer = Form::Lines(lines).writer(2);
         let mut all = writer.header(&fields()).unwrap_or_default().to_vec();
         all.extend(writer.row(&values(value)));
         String::from_utf8(all).unwrap()
@@ -242,7 +201,7 @@ mod tests {
             delimiter: b'\t',
             null: "\\N".to_owned(),
             header: false,
-            quotes: None,
+            is_csv: false,
         };
         assert_eq!(
             written(text.clone(), [Some("x\ty\n\\"), None]),
@@ -258,42 +217,25 @@ mod tests {
 
     #[test]
     fn values_are_quoted_where_they_must_be() {
-        let csv = |forced| Lines {
+        let csv = || Lines {
             delimiter: b',',
             null: String::new(),
             header: true,
-            quotes: Some(Quotes {
-                quote: b'"',
-                escape: b'"',
-                forced,
-            }),
+            is_csv: true,
         };
         assert_eq!(
-            written(csv(Forced::None), [Some("x \"y\""), None]),
+            written(csv(), [Some("x \"y\""), None]),
             "a,\"b,c\"\n\"x \"\"y\"\"\",\n"
         );
         assert_eq!(
-            written(csv(Forced::None), [Some(""), Some("x\\")]),
+            written(csv(), [Some(""), Some("x\\")]),
             "a,\"b,c\"\n\"\",x\\\n"
         );
-        assert_eq!(
-            written(
-                csv(Forced::Columns(vec!["a".into()])),
-                [Some("1"), Some("2")]
-            ),
-            "a,\"b,c\"\n\"1\",2\n"
-        );
-        assert_eq!(
-            written(csv(Forced::All), [Some("1"), None]),
-            "a,\"b,c\"\n\"1\",\n"
-        );
-        let unknown = Form::Lines(csv(Forced::Columns(vec!["x".into()])));
-        assert!(unknown.writer(&fields()).is_err());
     }
 
     #[test]
     fn binary_rows_are_those_of_answers() {
-        let writer = Form::Binary.writer(&fields()).unwrap();
+        let writer = Form::Binary.writer(2);
         let row = values([Some("x"), None]);
         assert_eq!(writer.row(&row), [&[0, 2], &row[..]].concat());
         assert_eq!(writer.begin().len(), 19);

@@ -17,10 +17,9 @@ use super::row_stream::{error, failure};
 use crate::dialect::lexer::parenthesised;
 use crate::limits::complexity;
 use format::Form;
-use options::Options;
 
 /// A `COPY` statement.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copy {
     /// The query whose rows are copied.
     pub sql: String,
@@ -52,7 +51,7 @@ impl Copy {
             let why = "files of the server are not written: COPY … TO STDOUT, or \\copy in psql";
             return Err(failure("42501", why.to_owned()));
         }
-        let form = Options::read(&mut parser)?.form()?;
+        let form = options::form(&mut parser)?;
         match parser.peek_token().token {
             Token::EOF => Ok(Self { sql, form }),
             token => Err(wrong(format!("`{token}` is not understood here"))),

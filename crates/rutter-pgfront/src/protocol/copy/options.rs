@@ -1,165 +1,83 @@
-//! The options after `TO STDOUT`, in both syntaxes of PostgreSQL.
+//! The options after `TO STDOUT`: `CSV HEADER`, `(FORMAT csv, DELIMITER ';')`.
 
 use datafusion::logical_expr::sqlparser::keywords::Keyword;
 use datafusion::logical_expr::sqlparser::parser::Parser;
 use datafusion::logical_expr::sqlparser::tokenizer::Token;
-use pgwire::error::{PgWireError, PgWireResult};
+use pgwire::error::PgWireResult;
 
-use super::format::{Forced, Form, Lines, Quotes};
+use super::format::{Form, Lines};
 use super::wrong;
 use crate::protocol::row_stream::failure;
 
-/// The given options. The others have their defaults.
-#[derive(Debug, Default)]
-pub struct Options {
-    format: Option<String>,
-    delimiter: Option<String>,
-    null: Option<String>,
-    header: bool,
-    quote: Option<String>,
-    escape: Option<String>,
-    forced: Forced,
-}
-
-impl Options {
-    /// Parses the options to the end of a statement.
-    pub fn read(parser: &mut Parser<'_>) -> PgWireResult<Self> {
-        let mut options = Self::default();
-        let _ = parser.parse_keyword(Keyword::WITH);
-        if !parser.consume_token(&Token::LParen) {
-            while let Token::Word(word) = parser.peek_token().token {
-                parser.advance_token();
-                options.old(&word.value, parser)?;
-            }
-            return Ok(options);
-        }
-        loop {
-            let Some(name) = word(parser) else {
-                return Err(wrong(format!("`{}` is no option", parser.peek_token())));
-            };
-            options.option(&name, parser)?;
-            if parser.consume_token(&Token::RParen) {
-                return Ok(options);
-            }
-            if !parser.consume_token(&Token::Comma) {
-                let next = parser.peek_token();
-                return Err(wrong(format!("`{next}` after the option {name}")));
-            }
-        }
-    }
-
-    /// `(name value, …)`.
-    fn option(&mut self, name: &str, parser: &mut Parser<'_>) -> PgWireResult<()> {
+/// Parses the options to the end of a statement, in both syntaxes of PostgreSQL.
+pub fn form(parser: &mut Parser<'_>) -> PgWireResult<Form> {
+    let _ = parser.parse_keyword(Keyword::WITH);
+    let is_list = parser.consume_token(&Token::LParen);
+    let (mut format, mut header) = ("text".to_owned(), false);
+    let (mut delimiter, mut null) = (None, None);
+    while let Some(name) = word(parser) {
+        let _ = !is_list && parser.parse_keyword(Keyword::AS);
         match name.to_lowercase().as_str() {
-            "format" => self.format = Some(value(name, parser)?.to_lowercase()),
-            "header" => self.header = flag(parser)?,
-            "force_quote" => self.forced = columns(parser)?,
-            name => self.value(name, parser)?,
-        }
-        Ok(())
-    }
-
-    /// The syntax from before PostgreSQL 9.0: `CSV HEADER DELIMITER AS ';'`.
-    fn old(&mut self, name: &str, parser: &mut Parser<'_>) -> PgWireResult<()> {
-        match name.to_lowercase().as_str() {
-            name @ ("csv" | "binary") => self.format = Some(name.to_owned()),
-            "header" => self.header = true,
-            "force" if parser.parse_keyword(Keyword::QUOTE) => self.forced = columns(parser)?,
+            "csv" | "binary" if !is_list => format = name.to_lowercase(),
+            "format" => format = value(parser)?.to_lowercase(),
+            "header" => header = flag(parser)?,
+            "delimiter" => delimiter = Some(value(parser)?),
+            "null" => null = Some(value(parser)?),
             name => {
-                let _ = parser.parse_keyword(Keyword::AS);
-                self.value(name, parser)?;
+                let why = format!(
+                    "COPY: the option {name} is not offered: FORMAT, HEADER, DELIMITER and NULL are"
+                );
+                return Err(failure("0A000", why));
             }
         }
-        Ok(())
-    }
-
-    fn value(&mut self, name: &str, parser: &mut Parser<'_>) -> PgWireResult<()> {
-        match name {
-            "delimiter" => self.delimiter = Some(value(name, parser)?),
-            "null" => self.null = Some(value(name, parser)?),
-            "quote" => self.quote = Some(value(name, parser)?),
-            "escape" => self.escape = Some(value(name, parser)?),
-            "encoding" => {
-                let encoding = value(name, parser)?.to_lowercase().replace('-', "");
-                if !["utf8", "unicode"].contains(&encoding.as_str()) {
-                    return Err(unfit(format!(
-                        "the encoding {encoding} is not known: UTF8 is"
-                    )));
-                }
-            }
-            name => return Err(wrong(format!("`{name}` is not understood here"))),
-        }
-        Ok(())
-    }
-
-    /// The resulting format.
-    pub fn form(self) -> PgWireResult<Form> {
-        match self.format.as_deref() {
-            None | Some("text") => self.text(),
-            Some("csv") => self.csv(),
-            Some("binary") => self.binary(),
-            Some(format) => {
-                let why = format!("there is no format \"{format}\": text, csv or binary");
-                Err(failure("22023", why))
-            }
+        if is_list && !parser.consume_token(&Token::Comma) {
+            break;
         }
     }
-
-    fn text(self) -> PgWireResult<Form> {
-        let has_quotes = self.quote.is_some() || self.escape.is_some();
-        if has_quotes || self.forced != Forced::None {
-            return Err(unfit("only values of csv have quotes".to_owned()));
-        }
-        let lines = self.lines(b'\t', "\\N")?;
-        let sign = lines.delimiter;
-        if sign.is_ascii_lowercase() || sign.is_ascii_digit() || [b'\\', b'.'].contains(&sign) {
-            let sign = char::from(sign);
-            return Err(unfit(format!("`{sign}` cannot be the delimiter")));
-        }
-        Ok(Form::Lines(lines))
+    if is_list && !parser.consume_token(&Token::RParen) {
+        let next = parser.peek_token();
+        return Err(wrong(format!("`{next}` is not understood here")));
     }
-
-    fn csv(self) -> PgWireResult<Form> {
-        let mut lines = self.lines(b',', "")?;
-        let quote = sign("quote", self.quote.as_deref(), b'"')?;
-        let escape = sign("escape", self.escape.as_deref(), quote)?;
-        if quote == lines.delimiter || lines.null.bytes().any(|octet| octet == quote) {
-            return Err(unfit("the quote must be another sign".to_owned()));
+    let (is_csv, standard) = match format.as_str() {
+        "text" => (false, (b'\t', "\\N")),
+        "csv" => (true, (b',', "")),
+        "binary" if !header && delimiter.is_none() && null.is_none() => return Ok(Form::Binary),
+        "binary" => return Err(wrong("the binary format has no options".to_owned())),
+        format => {
+            let why = format!("there is no format \"{format}\": text, csv or binary");
+            return Err(failure("22023", why));
         }
-        lines.quotes = Some(Quotes {
-            quote,
-            escape,
-            forced: self.forced,
-        });
-        Ok(Form::Lines(lines))
-    }
-
-    fn binary(self) -> PgWireResult<Form> {
-        let said = [&self.delimiter, &self.null, &self.quote, &self.escape];
-        let is_said = self.header || said.into_iter().any(Option::is_some);
-        match is_said || self.forced != Forced::None {
-            true => Err(wrong("the binary format has no options".to_owned())),
-            false => Ok(Form::Binary),
-        }
-    }
-
-    /// The options of lines, with default delimiter and string for NULL.
-    fn lines(&self, delimiter: u8, null: &str) -> PgWireResult<Lines> {
-        let delimiter = sign("delimiter", self.delimiter.as_deref(), delimiter)?;
-        let null = self.null.as_deref().unwrap_or(null);
-        let ends = [delimiter, b'\n', b'\r'];
-        if null.bytes().any(|octet| ends.contains(&octet)) {
-            return Err(unfit(
-                "NULL must have no delimiter and no end of line".to_owned(),
+    };
+    let delimiter = match delimiter.as_deref().map(str::as_bytes) {
+        None => standard.0,
+        Some([sign]) if is_delimiter(*sign, is_csv) => *sign,
+        Some(_) => {
+            return Err(wrong(
+                "the delimiter is one sign, such as ; or |".to_owned(),
             ));
         }
-        Ok(Lines {
-            delimiter,
-            null: null.to_owned(),
-            header: self.header,
-            quotes: None,
-        })
+    };
+    let null = null.unwrap_or_else(|| standard.1.to_owned());
+    let ends = [delimiter, b'\n', b'\r', b'"'];
+    if null.bytes().any(|octet| ends.contains(&octet)) {
+        let why = "NULL must have no delimiter, no quote and no end of line";
+        return Err(wrong(why.to_owned()));
     }
+    Ok(Form::Lines(Lines {
+        delimiter,
+        null,
+        header,
+        is_csv,
+    }))
+}
+
+/// Returns whether a byte can be read back as the delimiter.
+fn is_delimiter(sign: u8, is_csv: bool) -> bool {
+    let has_meaning = match is_csv {
+        true => sign == b'"',
+        false => sign.is_ascii_alphanumeric() || [b'\\', b'.'].contains(&sign),
+    };
+    sign.is_ascii() && !has_meaning && ![b'\n', b'\r'].contains(&sign)
 }
 
 /// A word, in lower case if it has no quotes.
@@ -174,7 +92,7 @@ fn word(parser: &mut Parser<'_>) -> Option<String> {
     })
 }
 
-fn value(name: &str, parser: &mut Parser<'_>) -> PgWireResult<String> {
+fn value(parser: &mut Parser<'_>) -> PgWireResult<String> {
     if let Some(word) = word(parser) {
         return Ok(word);
     }
@@ -182,7 +100,7 @@ fn value(name: &str, parser: &mut Parser<'_>) -> PgWireResult<String> {
         Token::SingleQuotedString(text)
         | Token::EscapedStringLiteral(text)
         | Token::Number(text, _) => text,
-        token => return Err(wrong(format!("`{token}` is no value of {name}"))),
+        token => return Err(wrong(format!("`{token}` is no value"))),
     };
     parser.advance_token();
     Ok(value)
@@ -190,51 +108,13 @@ fn value(name: &str, parser: &mut Parser<'_>) -> PgWireResult<String> {
 
 /// A flag. Without a value it is true.
 fn flag(parser: &mut Parser<'_>) -> PgWireResult<bool> {
-    if matches!(parser.peek_token().token, Token::Comma | Token::RParen) {
+    let is_named = ["true", "on", "false", "off"];
+    let next = parser.peek_token().token.to_string().to_lowercase();
+    if !is_named.contains(&next.as_str()) {
         return Ok(true);
     }
-    match value("header", parser)?.to_lowercase().as_str() {
-        "true" | "on" | "1" => Ok(true),
-        "false" | "off" | "0" => Ok(false),
-        other => Err(wrong(format!(
-            "`{other}` is no value of header: on, or off"
-        ))),
-    }
-}
-
-/// `*`, or columns with or without parentheses.
-fn columns(parser: &mut Parser<'_>) -> PgWireResult<Forced> {
-    if parser.consume_token(&Token::Mul) {
-        return Ok(Forced::All);
-    }
-    let has_parentheses = parser.consume_token(&Token::LParen);
-    let mut names = Vec::new();
-    loop {
-        let Some(name) = word(parser) else {
-            return Err(wrong(format!("`{}` is no column", parser.peek_token())));
-        };
-        names.push(name);
-        if !parser.consume_token(&Token::Comma) {
-            break;
-        }
-    }
-    if has_parentheses && !parser.consume_token(&Token::RParen) {
-        return Err(wrong(format!("`{}` is no column", parser.peek_token())));
-    }
-    Ok(Forced::Columns(names))
-}
-
-/// One byte that does not end a line.
-fn sign(name: &str, said: Option<&str>, otherwise: u8) -> PgWireResult<u8> {
-    match said.map(str::as_bytes) {
-        None => Ok(otherwise),
-        Some([sign]) if ![b'\n', b'\r'].contains(sign) && sign.is_ascii() => Ok(*sign),
-        Some(_) => Err(unfit(format!("the {name} is one sign of ASCII on a line"))),
-    }
-}
-
-fn unfit(why: String) -> PgWireError {
-    failure("0A000", format!("COPY: {why}"))
+    parser.advance_token();
+    Ok(["true", "on"].contains(&next.as_str()))
 }
 
 #[cfg(test)]
@@ -243,70 +123,49 @@ mod tests {
 
     use super::*;
 
-    fn form(options: &str) -> Result<Form, String> {
+    fn read(options: &str) -> Result<Form, String> {
         let parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(options);
-        let mut parser = parser.unwrap();
-        let options = Options::read(&mut parser).and_then(Options::form);
-        options.map_err(|why| why.to_string())
+        form(&mut parser.unwrap()).map_err(|why| why.to_string())
     }
 
-    fn csv(delimiter: u8, header: bool, forced: Forced) -> Form {
+    fn csv(delimiter: u8, header: bool) -> Form {
         Form::Lines(Lines {
             delimiter,
             null: String::new(),
             header,
-            quotes: Some(Quotes {
-                quote: b'"',
-                escape: b'"',
-                forced,
-            }),
+            is_csv: true,
         })
     }
 
     #[test]
-    fn both_ways_to_say_it_are_understood() {
-        let ab = || Forced::Columns(vec!["a".to_owned(), "B".to_owned()]);
+    fn both_syntaxes_are_understood() {
         for (options, expected) in [
-            ("(FORMAT 'csv', HEADER True)", csv(b',', true, Forced::None)),
-            ("WITH CSV HEADER", csv(b',', true, Forced::None)),
-            (
-                "CSV DELIMITER AS ';' FORCE QUOTE *",
-                csv(b';', false, Forced::All),
-            ),
-            (
-                "(format csv, force_quote (a, \"B\"), header off)",
-                csv(b',', false, ab()),
-            ),
-            ("csv force quote A, \"B\"", csv(b',', false, ab())),
-            (
-                "(DELIMITER ',', NULL '', FORMAT csv)",
-                csv(b',', false, Forced::None),
-            ),
+            ("(FORMAT 'csv', HEADER True)", csv(b',', true)),
+            ("WITH CSV HEADER", csv(b',', true)),
+            ("CSV DELIMITER AS ';'", csv(b';', false)),
+            ("(format csv, header off)", csv(b',', false)),
+            ("(DELIMITER ',', NULL '', FORMAT csv)", csv(b',', false)),
             ("WITH (FORMAT binary)", Form::Binary),
             ("BINARY", Form::Binary),
             ("(FORMAT \"binary\")", Form::Binary),
         ] {
-            assert_eq!(form(options).as_ref(), Ok(&expected), "{options}");
+            assert_eq!(read(options).as_ref(), Ok(&expected), "{options}");
         }
-        let Ok(Form::Lines(lines)) = form("DELIMITER E'\\t' ENCODING 'UTF-8' NULL ''") else {
-            panic!("not understood");
-        };
-        assert_eq!((lines.delimiter, lines.null.as_str()), (b'\t', ""));
         for wrong in [
             "(FORMAT parquet)",
             "(FORMAT binary, HEADER)",
-            "(QUOTE 'x')",
+            "(FORMAT csv, QUOTE 'x')",
             "(DELIMITER 'ab')",
             "(DELIMITER 'a')",
-            "(FORMAT csv, QUOTE ',')",
+            "(FORMAT csv, DELIMITER '\"')",
             "(FORMAT csv, NULL E'\\n')",
             "(FREEZE)",
             "(FORMAT csv",
             "(FORMAT)",
-            "(ENCODING 'latin1')",
+            "CSV FORCE QUOTE *",
             "(HEADER match)",
         ] {
-            assert!(form(wrong).is_err(), "{wrong}");
+            assert!(read(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -30,15 +30,11 @@ pub fn copied(client: &impl ClientInfo) -> usize {
 }
 
 /// Copies the rows of an answer, which are in the format that the copy asks for.
-pub fn respond(
-    client: &impl ClientInfo,
-    copy: &Copy,
-    answer: QueryResponse,
-) -> PgWireResult<CopyResponse> {
+pub fn respond(client: &impl ClientInfo, copy: &Copy, answer: QueryResponse) -> CopyResponse {
     let count = Rows::of(client);
     count.0.store(0, Relaxed);
     let fields = answer.row_schema();
-    let writer = copy.form.clone().writer(&fields)?;
+    let writer = copy.form.clone().writer(fields.len());
     let header = stream::iter(
         writer
             .header(&fields)
@@ -57,7 +53,7 @@ pub fn respond(
     });
     let mut response = CopyResponse::new(TEXT, fields.len(), header.chain(rows));
     response.format = copy.form.code();
-    Ok(response)
+    response
 }
 
 fn behind(begin: &[u8], row: Bytes) -> Bytes {
