@@ -21,13 +21,17 @@ fn member(text: &str) -> (Config, ImportSettings) {
     (config, settings)
 }
 
-/// A router with one neighbor of this AS.
-fn neighbor(asn: u32, keys: &str) -> ImportSettings {
-    let config = parse(&format!(
+/// A router with one neighbor of this AS, whose paths are checked if possible.
+fn router(asn: u32, keys: &str) -> String {
+    format!(
         "[router]\nasn = 64500\nrouter-id = \"192.0.2.1\"\n\
          [rpki]\nrtr = \"127.0.0.1\"\naspa = true\n[checks]\naspa-invalid = \"reject\"\n\
-         [[neighbor]]\nasn = {asn}\naddress = \"192.0.2.12\"\nimport = \"checks\"\n{keys}\n"
-    ));
+         [[neighbor]]\nasn = {asn}\naddress = \"192.0.2.12\"\nimport = \"checks\"\nexport = \"none\"\n{keys}\n"
+    )
+}
+
+fn neighbor(asn: u32, keys: &str) -> ImportSettings {
+    let config = parse(&router(asn, keys));
     config.import_settings(&config.neighbors[0])
 }
 
@@ -61,6 +65,24 @@ fn the_role_of_a_neighbor_selects_the_procedure() {
     }
     assert_eq!(neighbor(64_501, "").path_relation(), None, "no role");
     assert_eq!(neighbor(64_500, "").path_relation(), None, "iBGP");
+}
+
+#[test]
+fn a_neighbor_without_a_role_is_a_warning() {
+    let warnings = |asn, keys: &str| {
+        let loaded = Config::parse(&router(asn, keys), Path::new("test.toml")).unwrap();
+        let warnings = loaded
+            .warnings
+            .iter()
+            .map(|warning| warning.message.clone());
+        warnings.collect::<Vec<_>>()
+    };
+    let missing = "its paths are not verified by ASPAs, because `role` is not set";
+    assert_eq!(warnings(64_501, ""), [missing]);
+    for keys in ["role = \"peer\"", "checks = { aspa-invalid = \"off\" }"] {
+        assert!(warnings(64_501, keys).is_empty(), "{keys}");
+    }
+    assert!(warnings(64_500, "").is_empty(), "iBGP");
 }
 
 #[test]

@@ -105,7 +105,7 @@ impl<N: Net, V> FrozenMap<N, V> {
         self.nodes.iter().map(|node| (node.prefix, &node.value))
     }
 
-    /// The bytes of the map, without those that values refer to.
+    /// The bytes of the map, without memory that values own.
     pub fn memory(&self) -> usize {
         self.nodes.capacity() * size_of::<Node<N, V>>() + self.directory.memory()
     }

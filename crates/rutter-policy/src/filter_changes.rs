@@ -70,8 +70,8 @@ impl FilterChanges {
             || self.concern_member(policy, origin)
     }
 
-    /// Returns whether paths from a neighbor with this policy may need another verification: those that
-    /// [`Self::concern_path`] selects.
+    /// Returns whether paths from a neighbor with this policy may need another verification. Then
+    /// [`Self::concern_path`] answers for each path.
     #[inline]
     pub fn concern_paths_of(&self, policy: &ImportPolicy) -> bool {
         !self.customers.is_empty() && policy.settings().path_relation().is_some()

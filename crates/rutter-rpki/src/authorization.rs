@@ -1,4 +1,4 @@
-//! What ASPAs say of a pair of AS numbers.
+//! The relation of two AS numbers under the ASPAs.
 
 /// The result of the provider authorization function (draft-ietf-sidrops-aspa-verification-28 §5.3).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

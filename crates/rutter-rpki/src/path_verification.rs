@@ -18,7 +18,7 @@ pub struct ReceivedPath<I> {
     pub relation: Relation,
     /// The AS of that neighbor.
     pub neighbor: Asn,
-    /// Whether the path contains an AS_SET.
+    /// True if the path contains an AS_SET.
     pub has_set: bool,
     /// The AS numbers from the neighbor to the origin, with repetitions.
     pub asns: I,

@@ -127,7 +127,7 @@ fn a_leak_to_a_peer_is_invalid_from_every_neighbor_but_a_provider() {
     assert_eq!(
         from_provider.state(),
         PathState::Invalid,
-        "D is a customer of neither"
+        "neither C nor D has A as a provider"
     );
 }
 
@@ -144,7 +144,7 @@ fn two_apexes_may_be_peers_but_no_more() {
     assert_eq!(
         state(&[4, 3, 7, 2, 1]),
         PathState::Invalid,
-        "7 says nothing, but 2 and 3 deny it"
+        "7 has no ASPA, but 2 and 3 deny it"
     );
 }
 

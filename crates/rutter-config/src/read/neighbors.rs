@@ -9,7 +9,7 @@ use rutter_policy::{ImportRule, NextHopRule, Role};
 
 use super::Root;
 use crate::key_rows::KeyRows;
-use crate::sections::checks::{Checks, IrrCheck, OutsideData};
+use crate::sections::checks::{Checks, InvalidRoutes, IrrCheck, OutsideData};
 use crate::sections::exchange::Local;
 use crate::sections::irr::as_set;
 use crate::sections::neighbor::{
@@ -182,6 +182,7 @@ impl<'a> Neighbors<'a> {
         let neighbor = self.read_own(section, self.template(inherited, asn.unwrap_or(Asn(0))));
         if neighbor.kind == NeighborKind::External {
             warn_default_deny(section);
+            warn_unverified_paths(section, &neighbor);
         }
         for (address, item) in addresses(section) {
             self.add(at_address(&neighbor, address), &item);
@@ -209,6 +210,7 @@ impl<'a> Neighbors<'a> {
         let neighbor = self.read_own(section, self.template(inherited, asn));
         if neighbor.kind == NeighborKind::External {
             warn_default_deny(section);
+            warn_unverified_paths(section, &neighbor);
         }
         let anybody = match prefix {
             Prefix::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -491,6 +493,18 @@ fn warn_default_deny(section: &Section<'_>) {
                 format!("write {name} = \"all\", or {name} = \"none\" if this is intended"),
             );
         }
+    }
+}
+
+/// Without a role nobody knows which paths the neighbor may announce.
+fn warn_unverified_paths(section: &Section<'_>, neighbor: &Neighbor) {
+    let wanted = neighbor.checks.aspa_invalid != InvalidRoutes::Accept;
+    if wanted && neighbor.import == ImportRule::Checks && neighbor.session.role.is_none() {
+        section.warn(
+            "role",
+            "its paths are not verified by ASPAs, because `role` is not set",
+            "write role = \"customer\" if the neighbor is a provider, or checks = { aspa-invalid = \"off\" }",
+        );
     }
 }
 

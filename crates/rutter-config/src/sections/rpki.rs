@@ -25,7 +25,7 @@ section! {
         /// The age at which data of a validator that fails is no longer used. Then the next validator or file counts, and without one no route is invalid.
         "expire": "duration", default "as the validator says, else `\"2h\"`", reload AtOnce
             => expire_s: Option<u32> = None, read |i| interval(i, 600, 172_800);
-        /// Also use ASPAs: those of files that have them, and those that a validator sends over version 2 of RTR.
+        /// Also use ASPAs: from files that contain ASPAs, and from validators over version 2 of RTR.
         "aspa": "true, false", default "false", reload AtOnce
             => aspa: bool = false, read Item::bool;
         /// Refuse data that shrank by more than this share, until an operator accepts it.

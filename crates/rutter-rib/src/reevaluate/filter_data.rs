@@ -72,7 +72,8 @@ impl Editor for FilterDataEditor<'_> {
     }
 }
 
-/// Whether changed ASPAs concern the paths of a slice, by the address of their attribute set, as in [`Verdicts`].
+/// The answers of [`FilterChanges::concern_path`] in a slice of the table, by the address of the attribute set, as in
+/// [`Verdicts`].
 struct ConcernedPaths([(usize, bool); 64]);
 
 impl Default for ConcernedPaths {
