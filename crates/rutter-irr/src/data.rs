@@ -33,7 +33,7 @@ pub(crate) struct Member {
     pub lists: Vec<IrrSourceId>,
 }
 
-/// What the entries that match a route state, as bits.
+/// The statements of the entries that match a route, as bits.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Facts(u8);
 
@@ -173,7 +173,7 @@ impl IrrData {
     }
 }
 
-/// What an entry that matches the prefix and the member states about a route with this origin.
+/// The statement about a route with this origin, of an entry that matches its prefix and member.
 #[inline]
 pub(crate) fn fact(entry: Entry, origin: u32) -> Facts {
     let is_origin = entry.origin == origin && origin != ANY_ORIGIN;

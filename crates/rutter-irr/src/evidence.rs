@@ -45,11 +45,11 @@ pub struct IrrFinding<'a> {
     pub source: Option<&'a str>,
     /// The line in the source, if the source has lines.
     pub line: Option<u32>,
-    /// What the entry means for the route.
+    /// The meaning of the entry for the route.
     pub bearing: IrrBearing,
 }
 
-/// What an entry means for a route.
+/// The meaning of an entry for a route.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum IrrBearing {
     /// It registers or allows the route's prefix, with this origin or any.

@@ -2,7 +2,7 @@
 
 use crate::IrrRules;
 
-/// What the IRR data states about the origin of a route.
+/// The statement of the IRR data about the origin of a route.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum OriginState {
     /// There are no data for this member.
@@ -15,7 +15,7 @@ pub enum OriginState {
     NotInSet,
 }
 
-/// What the IRR data state about the prefix of a route.
+/// The statement of the IRR data about the prefix of a route.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PrefixState {
     /// There are no data for this member.

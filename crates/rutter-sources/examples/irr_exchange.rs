@@ -1,8 +1,8 @@
 //! Measures the IRR source of a large exchange: 320 members with 3.2 million entries over a million prefixes.
 //!
-//! `cargo run --release -p rutter-sources --example irr_exchange` prints time and peak memory of a first fetch from a
-//! server on loopback, of a refresh with 0.5 % changed prefixes, and of a restart from the copy on disk. With the
-//! argument `files`, the entries are in a list of bgpq4 for each member.
+//! `cargo run --release -p rutter-sources --example irr_exchange` prints time and peak memory. It fetches from a server on
+//! loopback, refreshes with 0.5 % changed prefixes, and restarts from the copy on disk. With the argument `files`, the
+//! entries are in a list of bgpq4 for each member.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, BufWriter, Write};

@@ -19,7 +19,7 @@ impl ShrinkGuard {
         }
     }
 
-    /// Changes the limit. What was refused or accepted stays.
+    /// Changes the limit. Earlier refusals and acceptances stay.
     pub fn set_limit(&mut self, limit_percent: Option<u8>) {
         self.limit_percent = limit_percent;
     }

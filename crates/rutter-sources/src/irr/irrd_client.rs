@@ -76,7 +76,7 @@ pub struct IrrdClient {
     limits: IrrdLimits,
     stop: StopCheck,
     end: Instant,
-    /// Received bytes; those before `read` belong to earlier replies.
+    /// Received bytes. The bytes before `read` belong to earlier replies.
     buffer: Vec<u8>,
     read: usize,
 }

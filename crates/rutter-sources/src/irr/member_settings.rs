@@ -7,7 +7,7 @@ use rutter_irr::{IrrRules, ListEntry};
 pub struct IrrMemberSettings {
     /// The member's AS. It always is an origin of the member.
     pub asn: u32,
-    /// Its AS-SETs, such as `AS-FOO`, `RIPE::AS-FOO` or `AS64500`. Empty: those in PeeringDB, if it is configured.
+    /// Its AS-SETs, such as `AS-FOO`, `RIPE::AS-FOO` or `AS64500`. If there are none, the AS-SETs in PeeringDB count.
     pub as_sets: Vec<String>,
     /// The rules for its routes.
     pub rules: IrrRules,

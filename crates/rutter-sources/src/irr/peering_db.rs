@@ -14,7 +14,7 @@ pub struct PeeringDb {
     nets: HashMap<u32, PeeringDbNet>,
 }
 
-/// What a network states about itself.
+/// A network's statements about itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PeeringDbNet {
     /// The AS number.

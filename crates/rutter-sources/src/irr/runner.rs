@@ -21,7 +21,7 @@ use super::store::IrrStore;
 use super::wanted::Wanted;
 use crate::{LastGood, SourceSignals, SourceStatus, unix_seconds};
 
-/// What the thread shares with the handle.
+/// The settings and the status, which the thread shares with the handle.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub settings: Mutex<IrrSettings>,

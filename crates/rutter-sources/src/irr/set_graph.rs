@@ -19,7 +19,7 @@ pub(crate) struct SetGraph {
     direct: Vec<Direct>,
 }
 
-/// What is known about a set.
+/// The direct members of a set.
 enum Direct {
     Unknown,
     Known { asns: Vec<u32>, sets: Vec<u32> },

@@ -21,7 +21,7 @@ pub struct IrrSettings {
     /// The largest share of entries, in percent, that new data may lose. `None` refuses nothing.
     pub refuse_shrink: Option<u8>,
     /// Lists in files by the name of an AS-SET or AS number (`AS64500`): JSON of bgpq4, or text with a prefix or an AS
-    /// number on each line. What a file has is not requested from a server.
+    /// number on each line. Data in a file are not requested from a server.
     pub files: Vec<(String, PathBuf)>,
     /// ARIN's whois dump as JSON.
     pub arin_whois: Option<PathBuf>,

@@ -51,8 +51,8 @@ impl IrrSource {
         Ok(IrrSource { thread, shared })
     }
 
-    /// The status: first that of the whole source, then one for each file, and one for each AS-SET that failed, was
-    /// refused or does not exist (at most 100 of those).
+    /// The status: one row for the whole source, then one for each file. At most 100 rows follow, one for each AS-SET
+    /// that failed, was refused or does not exist.
     pub fn status(&self) -> Vec<SourceStatus> {
         let mut rows = self.shared.status.lock().clone();
         if let (Some(whole), false) = (rows.first_mut(), self.thread.is_running()) {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use rutter_irr::IrrMember;
+
 use super::as_set_name::AsSetName;
 use super::origin_set::OriginSet;
 use super::settings::IrrSettings;
@@ -22,7 +24,7 @@ impl Wanted {
     pub fn new(settings: &IrrSettings, store: &IrrStore) -> Self {
         let mut wanted = Wanted::default();
         let peering_db = store.file(&FileKey::PeeringDb);
-        for (number, member) in (0..).zip(&settings.members) {
+        for (number, member) in (0..=IrrMember::MAX.0).zip(&settings.members) {
             let Some(member) = member else { continue };
             let mut sets = Vec::new();
             for name in &member.as_sets {

@@ -1,4 +1,4 @@
-//! Servers that work: what is fetched, shared and published.
+//! Servers that work: fetching, sharing and publishing.
 
 use rutter_sources::SourceState;
 
