@@ -7,7 +7,9 @@ use rutter_policy::{Class, ExportPolicy, Tags};
 use rutter_wire::attr::{self, Attributes, RawAttribute, code};
 use rutter_wire::nlri;
 
+use crate::adj_rib_in::class_table::ClassTable;
 use crate::adj_rib_in::table::Key;
+use crate::adj_rib_in::verdict::ClassId;
 use crate::advertise::audience::{EVERYONE, Modification};
 use crate::{AttrSet, PeerKind};
 
@@ -55,8 +57,9 @@ pub(crate) struct Sender {
 #[derive(Clone, Copy)]
 pub(crate) struct RewriteRules<'a> {
     pub policy: &'a ExportPolicy,
+    pub classes: &'a ClassTable,
     /// The class of the route.
-    pub class: Class,
+    pub class: ClassId,
 }
 
 /// A prefix type that can be written as NLRI.
@@ -106,12 +109,14 @@ impl Style {
         family: Family,
         modification: Modification,
         sender: Sender,
-        RewriteRules { policy, class }: RewriteRules<'_>,
+        rules: RewriteRules<'_>,
     ) {
+        let RewriteRules { policy, .. } = rules;
         if self.sends_block_as_is(set, modification, policy) {
             out.extend_from_slice(set.block());
             return;
         }
+        let class = rules.classes.class(rules.class);
         let attributes = set.attributes();
         let mut wide = Vec::new();
         let mut rewriter = Rewriter {
@@ -121,7 +126,7 @@ impl Style {
             policy,
             class,
             tags: policy.tags_of(class, sender.asn),
-            blackhole: self.blackhole_next_hop(family, policy, class),
+            blackhole: self.blackhole_next_hop(family, rules),
             attributes: &attributes,
             out: if self.as4 { out } else { &mut wide },
         };
@@ -132,16 +137,13 @@ impl Style {
     }
 
     /// The next hop that replaces the received one for routes with BLACKHOLE.
-    fn blackhole_next_hop(
-        &self,
-        family: Family,
-        policy: &ExportPolicy,
-        class: Class,
-    ) -> Option<IpAddr> {
-        if !class.blackhole || self.next_hop_self.is_some() {
+    fn blackhole_next_hop(&self, family: Family, rules: RewriteRules<'_>) -> Option<IpAddr> {
+        // Almost all routes end here.
+        if rules.class == ClassId::PLAIN || self.next_hop_self.is_some() {
             return None;
         }
-        policy.settings().blackhole_next_hop[family]
+        let is_blackhole = rules.classes.class(rules.class).blackhole;
+        rules.policy.settings().blackhole_next_hop[family].filter(|_| is_blackhole)
     }
 
     /// The next hop octets for MP_REACH_NLRI; `None` where NLRI go into the message's own field.
@@ -149,10 +151,10 @@ impl Style {
         &self,
         set: &'a AttrSet,
         family: Family,
-        RewriteRules { policy, class }: RewriteRules<'_>,
+        rules: RewriteRules<'_>,
         own: &'a mut [u8; 16],
     ) -> Option<&'a [u8]> {
-        match self.blackhole_next_hop(family, policy, class) {
+        match self.blackhole_next_hop(family, rules) {
             Some(IpAddr::V4(_)) => return None,
             Some(IpAddr::V6(address)) => {
                 *own = address.octets();

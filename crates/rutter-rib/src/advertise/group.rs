@@ -479,7 +479,8 @@ pub(crate) fn write_messages<K: Nlri>(
     let sender = sender_of(topology, advertisement.sender);
     let rules = RewriteRules {
         policy: topology.audiences.policy(),
-        class: topology.classes.class(advertisement.modification.class),
+        classes: &topology.classes,
+        class: advertisement.modification.class,
     };
     style.write_attributes(
         block,
