@@ -244,10 +244,10 @@ impl Member {
     }
 
     fn read(&self, mut received: impl FnMut(&[u8])) -> io::Result<()> {
-        let mut session = self.session.try_clone()?;
+        let mut listener = self.session.listen()?;
         let mut body = Vec::new();
         loop {
-            if session.receive(&mut body)? == kind::UPDATE {
+            if listener.receive(&mut body)? == kind::UPDATE {
                 received(&body);
             }
         }

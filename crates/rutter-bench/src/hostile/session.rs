@@ -1,6 +1,6 @@
 //! A BGP session over a blocking socket, which can send any bytes.
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, BufReader, Read, Write as _};
 use std::net::{Shutdown, SocketAddr, SocketAddrV4, TcpStream};
 use std::time::Duration;
 
@@ -70,15 +70,14 @@ impl Session {
     ///
     /// A NOTIFICATION is an error with its codes.
     pub(super) fn receive(&mut self, body: &mut Vec<u8>) -> io::Result<u8> {
-        let mut header = [0; 19];
-        self.socket.read_exact(&mut header)?;
-        let length = usize::from(u16::from_be_bytes([header[16], header[17]]));
-        body.resize(length.saturating_sub(19), 0);
-        self.socket.read_exact(body)?;
-        if header[18] == kind::NOTIFICATION {
-            return Err(io::Error::other(notification_text(body)));
-        }
-        Ok(header[18])
+        receive(&mut self.socket, body)
+    }
+
+    /// Reads messages from now on, many at once: a listener that took two system calls for each small message would
+    /// measure itself.
+    pub(super) fn listen(&self) -> io::Result<Listener> {
+        let socket = self.socket.try_clone()?;
+        Ok(Listener(BufReader::with_capacity(LISTENER_BUFFER, socket)))
     }
 
     /// Reads at most so many bytes and ignores them.
@@ -103,6 +102,29 @@ impl Session {
             "message type {received} instead of {wanted}"
         )))
     }
+}
+
+/// The reading side of a session.
+#[derive(Debug)]
+pub(super) struct Listener(BufReader<TcpStream>);
+
+impl Listener {
+    /// As [`Session::receive`].
+    pub(super) fn receive(&mut self, body: &mut Vec<u8>) -> io::Result<u8> {
+        receive(&mut self.0, body)
+    }
+}
+
+fn receive(from: &mut impl Read, body: &mut Vec<u8>) -> io::Result<u8> {
+    let mut header = [0; 19];
+    from.read_exact(&mut header)?;
+    let length = usize::from(u16::from_be_bytes([header[16], header[17]]));
+    body.resize(length.saturating_sub(19), 0);
+    from.read_exact(body)?;
+    if header[18] == kind::NOTIFICATION {
+        return Err(io::Error::other(notification_text(body)));
+    }
+    Ok(header[18])
 }
 
 /// An OPEN with both unicast families, route refresh, four-octet AS numbers and the capabilities of the offer.
@@ -138,6 +160,7 @@ pub(super) fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     out
 }
 
+const LISTENER_BUFFER: usize = 256 * 1024;
 const AS_TRANS: u16 = 23_456;
 const HOLD_TIME: u16 = 30;
 const HANDSHAKE: Duration = Duration::from_secs(20);
