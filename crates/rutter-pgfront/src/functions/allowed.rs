@@ -24,7 +24,7 @@ use super::operators::JOIN;
 
 /// Scalar functions whose result has a fixed size, or about the size of the arguments, in linear time.
 const PLAIN: &str = "arrow_typeof coalesce get_field greatest least nullif nvl version \
-    current_date current_time date_bin date_part date_trunc make_date now to_timestamp \
+    current_date current_time date_bin date_part date_trunc make_date now to_timestamp to_timestamp_micros to_timestamp_seconds \
     abs cbrt ceil exp floor ln log log10 pi power random round signum sqrt trunc \
     ascii bit_length btrim chr contains ends_with initcap lower ltrim octet_length rtrim split_part starts_with to_hex \
     upper character_length left reverse right strpos substr \

@@ -4,6 +4,20 @@ use rutter_sql::Access;
 
 use crate::server::{answer, refusal, server};
 
+/// The collector's queries of an archive as of a time.
+#[test]
+fn archives_are_read_as_of_a_time() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT count(*), max(cardinality(string_to_array(coalesce(communities, ''), ' '))) FROM events \
+             WHERE time <= to_timestamp_micros(4102444800000000)"
+        ),
+        "8|1\n"
+    );
+}
+
 #[test]
 fn a_date_and_an_interval_are_a_time() {
     let server = server(Access::Open);
