@@ -15,6 +15,7 @@ pub mod exabgp;
 mod expect;
 pub mod frr;
 pub mod gobgp;
+pub mod irrd;
 pub mod kafka;
 mod lab;
 pub mod mariadb;
