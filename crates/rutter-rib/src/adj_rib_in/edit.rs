@@ -103,10 +103,12 @@ impl<K: Stored> Edit<'_, K> {
         if let (Some(at), Some(route)) = (position, &new)
             && is_refresh(&destination.routes[at], route)
         {
-            let held = &mut self.table.get_mut(id).routes[at];
-            tally.move_epoch(held, route.state);
-            held.state = route.state;
-            self.mirror(id);
+            if destination.routes[at].state != route.state {
+                let held = &mut self.table.get_mut(id).routes[at];
+                tally.move_epoch(held, route.state);
+                held.state = route.state;
+                self.mirror(id);
+            }
             return None;
         }
         if let Some(route) = new
@@ -328,5 +330,5 @@ pub(crate) fn keys(routes: &[Route]) -> Keys {
 pub(crate) fn is_refresh(held: &Route, new: &Route) -> bool {
     held.attrs.same(&new.attrs)
         && held.verdict == new.verdict
-        && held.state.in_epoch(0) == new.state.in_epoch(0)
+        && held.state.is_same_but_epoch(new.state)
 }

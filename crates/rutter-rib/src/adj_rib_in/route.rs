@@ -63,6 +63,11 @@ impl State {
         self.0 & Self::EPOCH_LOW | (self.0 & Self::EPOCH_HIGH) >> 2
     }
 
+    /// Returns whether two states differ in their epochs at most.
+    pub fn is_same_but_epoch(self, other: Self) -> bool {
+        (self.0 ^ other.0) & !(Self::EPOCH_LOW | Self::EPOCH_HIGH) == 0
+    }
+
     /// The same state in another epoch.
     pub fn in_epoch(self, epoch: u8) -> Self {
         let others = self.0 & !(Self::EPOCH_LOW | Self::EPOCH_HIGH);

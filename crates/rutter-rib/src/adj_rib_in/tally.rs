@@ -25,6 +25,14 @@ impl Tally {
         }
     }
 
+    /// Counts an accepted route that comes.
+    #[inline(always)]
+    pub fn add_accepted(&mut self, state: State) {
+        let epoch = usize::from(state.epoch());
+        self.received[epoch] += 1;
+        self.accepted[epoch] += 1;
+    }
+
     /// Counts a held route whose state changes to one of perhaps another epoch.
     pub fn move_epoch(&mut self, held: &Route, state: State) {
         let (from, to) = (held.state.epoch(), state.epoch());

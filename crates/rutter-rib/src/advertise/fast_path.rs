@@ -202,7 +202,7 @@ impl<K: Stored> Edit<'_, K> {
         for live in &mut self.clients.live {
             record_addition(live, destination.prefix, &route, receivers);
         }
-        tally.count(Some(&route), 1);
+        tally.add_accepted(route.state);
         destination.routes.insert(place, route);
         self.mirror(id);
         Ok(())
