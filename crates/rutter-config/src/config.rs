@@ -95,7 +95,7 @@ impl Config {
     /// Reads a file that is to replace a running configuration. In addition to the errors of [`Self::load`], a pattern of
     /// `exchange.members` that matched files of the running configuration must still match one.
     pub fn load_to_replace(path: &Path, running: &Config) -> Result<Loaded, Vec<ConfigError>> {
-        Self::load(path)?.to_replace(running)
+        Self::load(path)?.replacing(running)
     }
 
     /// Reads a configuration from a string. `file_name` is for messages, and member files are relative to it.
@@ -106,7 +106,7 @@ impl Config {
 
 impl Loaded {
     /// Makes this the successor of a running configuration.
-    pub(crate) fn to_replace(mut self, running: &Config) -> Result<Loaded, Vec<ConfigError>> {
+    pub(crate) fn replacing(mut self, running: &Config) -> Result<Loaded, Vec<ConfigError>> {
         self.config.number_irr_members(&running.irr_members);
         let custom = &running.communities.custom;
         self.config.communities.custom.keep_numbers(custom);

@@ -43,6 +43,6 @@ impl ConfigSource {
 
     /// Reads a configuration that is to replace a running one, as [`Config::load_to_replace`].
     pub fn load_to_replace(&self, running: &Config) -> Result<Loaded, Vec<ConfigError>> {
-        self.load()?.to_replace(running)
+        self.load()?.replacing(running)
     }
 }
