@@ -86,7 +86,7 @@ pub struct Loaded {
 impl Config {
     /// Reads a file and its member files. The error holds all errors and warnings.
     pub fn load(path: &Path) -> Result<Loaded, Vec<ConfigError>> {
-        match safe_file::read_text(path, safe_file::CONFIGURATION) {
+        match safe_file::read_text_of_any(path, safe_file::CONFIGURATION) {
             Ok(text) => Self::parse(&text, path),
             Err(why) => Err(vec![read::unreadable(path, &why)]),
         }

@@ -19,6 +19,10 @@ pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     check_type(&std::fs::metadata(path)?)?;
     let file = File::open(path)?;
     check_type(&file.metadata()?)?;
+    read_limited(file, limit)
+}
+
+fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
@@ -27,9 +31,18 @@ pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The same for a file of UTF-8.
+fn utf8(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|_| refused("it is not UTF-8".into()))
+}
+
+/// Reads a file of UTF-8 that the operator named on the command line: it may be a pipe, such as that of another program.
+pub(crate) fn read_text_of_any(path: &Path, limit: u64) -> io::Result<String> {
+    utf8(read_limited(File::open(path)?, limit)?)
+}
+
+/// The same as [`read`] for a file of UTF-8.
 pub(crate) fn read_text(path: &Path, limit: u64) -> io::Result<String> {
-    String::from_utf8(read(path, limit)?).map_err(|_| refused("it is not UTF-8".into()))
+    utf8(read(path, limit)?)
 }
 
 fn check_type(metadata: &std::fs::Metadata) -> io::Result<()> {
