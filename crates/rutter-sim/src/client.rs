@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use rutter_net::{Asn, Family, Ipv4Prefix, Ipv6Prefix, Prefix};
+use rutter_net::{Asn, Family, Prefix};
 use rutter_session::{Config, RemoteAs, Session};
-use rutter_wire::attr::{self, AttrContext, code};
+use rutter_wire::attr::{self, code};
 use rutter_wire::{nlri, update};
 
-use crate::endpoint::{Endpoint, UpdateOutcome};
+use crate::HeldRoutes;
+use crate::endpoint::Endpoint;
 use crate::world::{SERVER_AS, router_id};
 
 /// The number of AS numbers in the path of an announced route.
@@ -20,8 +21,12 @@ pub struct Client {
     pub(crate) end: Endpoint,
     /// The prefixes that it announces, with the length of their paths.
     pub announced: BTreeMap<Prefix, PathLen>,
-    /// The routes that it has received: the sender (the first AS of the path) and the length of the path.
-    pub held: BTreeMap<Prefix, (u32, u8)>,
+    /// The routes that it has received.
+    pub held: HeldRoutes,
+    /// The number of sessions that it has had, with the present one.
+    pub sessions: u64,
+    /// Routes of different prefixes carry different communities, so that few of them share an UPDATE.
+    pub(crate) has_communities: bool,
     /// Whole UPDATEs that wait for room on the connection.
     pub(crate) queue: Vec<u8>,
     up: bool,
@@ -30,6 +35,34 @@ pub struct Client {
 /// The AS number of a client.
 pub(crate) fn asn(index: u16) -> u32 {
     1_000 + u32::from(index)
+}
+
+/// The AS path of a client's route.
+pub(crate) fn path(index: u16, path_len: PathLen) -> impl Iterator<Item = u32> {
+    let hops = (1..path_len).map(|hop| 3_000 + u32::from(hop));
+    std::iter::once(asn(index)).chain(hops)
+}
+
+/// ORIGIN, AS_PATH and NEXT_HOP of a client's route.
+pub(crate) fn mandatory_attributes(index: u16, path_len: PathLen) -> Vec<u8> {
+    let mut out = Vec::new();
+    attr::write_attr(&mut out, 0x40, code::ORIGIN, &[0]);
+    let mut value = vec![2, path_len];
+    for asn in path(index, path_len) {
+        value.extend(asn.to_be_bytes());
+    }
+    attr::write_attr(&mut out, 0x40, code::AS_PATH, &value);
+    let next_hop = [198, 51, 100, index as u8 + 1];
+    attr::write_attr(&mut out, 0x40, code::NEXT_HOP, &next_hop);
+    out
+}
+
+/// Four octets of which the middle ones differ between the prefixes of an exchange.
+fn octets(prefix: Prefix) -> [u8; 4] {
+    match prefix {
+        Prefix::V4(prefix) => prefix.bits().to_be_bytes(),
+        Prefix::V6(prefix) => ((prefix.bits() >> 72) as u32).to_be_bytes(),
+    }
 }
 
 impl Client {
@@ -48,7 +81,9 @@ impl Client {
             index,
             end: Endpoint::new(Session::new(config, seed)),
             announced: BTreeMap::new(),
-            held: BTreeMap::new(),
+            held: HeldRoutes::default(),
+            sessions: 0,
+            has_communities: false,
             queue: Vec::new(),
             up: false,
         }
@@ -76,7 +111,7 @@ impl Client {
         let (mut attributes, mut own, mut withdrawn) = (Vec::new(), Vec::new(), Vec::new());
         match (prefix, path_len) {
             (Prefix::V4(prefix), Some(path_len)) => {
-                self.write_attributes(&mut attributes, *path_len);
+                self.write_attributes(&mut attributes, prefix.into(), *path_len);
                 nlri::write_ipv4(&mut own, None, prefix);
             }
             (Prefix::V4(prefix), None) => nlri::write_ipv4(&mut withdrawn, None, prefix),
@@ -86,7 +121,7 @@ impl Client {
                 value.extend([self.index as u8 + 1, 0]);
                 nlri::write_ipv6(&mut value, None, prefix);
                 attr::write_attr(&mut attributes, 0x80, code::MP_REACH_NLRI, &value);
-                self.write_attributes(&mut attributes, *path_len);
+                self.write_attributes(&mut attributes, prefix.into(), *path_len);
             }
             (Prefix::V6(prefix), None) => {
                 let mut value = vec![0, 2, 1];
@@ -104,16 +139,13 @@ impl Client {
         out
     }
 
-    fn write_attributes(&self, out: &mut Vec<u8>, path_len: PathLen) {
-        attr::write_attr(out, 0x40, code::ORIGIN, &[0]);
-        let mut path = vec![2, path_len];
-        path.extend(asn(self.index).to_be_bytes());
-        for hop in 1..path_len {
-            path.extend((3_000 + u32::from(hop)).to_be_bytes());
+    /// Writes the attributes of its route for a prefix, without MP_REACH_NLRI.
+    fn write_attributes(&self, out: &mut Vec<u8>, prefix: Prefix, path_len: PathLen) {
+        out.extend(mandatory_attributes(self.index, path_len));
+        if self.has_communities {
+            let [_, high, low, _] = octets(prefix);
+            attr::write_attr(out, 0xc0, code::COMMUNITIES, &[0x75, 0x30, high, low]);
         }
-        attr::write_attr(out, 0x40, code::AS_PATH, &path);
-        let next_hop = [198, 51, 100, self.index as u8 + 1];
-        attr::write_attr(out, 0x40, code::NEXT_HOP, &next_hop);
     }
 
     /// Handles an output of its session that concerns routes.
@@ -122,6 +154,7 @@ impl Client {
         match output {
             Output::Established { .. } => {
                 self.up = true;
+                self.sessions += 1;
                 self.queue.clear();
                 self.held.clear();
                 self.announce_all();
@@ -146,57 +179,4 @@ impl Client {
             self.queue.extend(message);
         }
     }
-
-    /// Applies an UPDATE body from the server, which must be well formed.
-    pub(crate) fn apply(held: &mut BTreeMap<Prefix, (u32, u8)>, body: &[u8]) -> UpdateOutcome {
-        if let Some(family) = update::is_end_of_rib(body) {
-            return UpdateOutcome {
-                end_of_rib: family.family(),
-                reset: None,
-            };
-        }
-        let sections = update::split(body).expect("the server's UPDATE");
-        let context = AttrContext {
-            as4: true,
-            external: true,
-            accept_as_set: true,
-            has_ipv4_nlri: !sections.nlri.is_empty(),
-        };
-        let mut faults = Vec::new();
-        let attributes = attr::parse(sections.attributes, &context, &mut faults);
-        assert!(faults.is_empty(), "the server sent {faults:?}");
-        let (mut gone, mut new): (Vec<Prefix>, Vec<Prefix>) = (Vec::new(), Vec::new());
-        gone.extend(ipv4(sections.withdrawn));
-        new.extend(ipv4(sections.nlri));
-        gone.extend(
-            attributes
-                .mp_unreach()
-                .into_iter()
-                .flat_map(|u| ipv6(u.withdrawn)),
-        );
-        new.extend(attributes.mp_reach().into_iter().flat_map(|r| ipv6(r.nlri)));
-        for prefix in gone {
-            held.remove(&prefix);
-        }
-        let path: Vec<u32> = attributes
-            .as_path()
-            .map(|path| path.asns().map(|asn| asn.0).collect())
-            .unwrap_or_default();
-        for prefix in new {
-            held.insert(prefix, (path[0], path.len() as u8));
-        }
-        UpdateOutcome::default()
-    }
-}
-
-fn ipv4(bytes: &[u8]) -> Vec<Prefix> {
-    let mut out: Vec<(u32, Ipv4Prefix)> = Vec::new();
-    nlri::parse_ipv4(bytes, false, &mut out).expect("the server's NLRI");
-    out.into_iter().map(|(_, prefix)| prefix.into()).collect()
-}
-
-fn ipv6(bytes: &[u8]) -> Vec<Prefix> {
-    let mut out: Vec<(u32, Ipv6Prefix)> = Vec::new();
-    nlri::parse_ipv6(bytes, false, &mut out).expect("the server's NLRI");
-    out.into_iter().map(|(_, prefix)| prefix.into()).collect()
 }

@@ -30,6 +30,8 @@ pub(crate) struct Endpoint {
     pub unsent: [Vec<u8>; 2],
     /// The open connections; an attempt to connect does not count.
     pub open: [bool; 2],
+    /// The number of ROUTE-REFRESH messages received on established sessions (RFC 2918, RFC 7313).
+    pub route_refreshes: u64,
 }
 
 impl Endpoint {
@@ -39,6 +41,7 @@ impl Endpoint {
             unread: Default::default(),
             unsent: Default::default(),
             open: [false; 2],
+            route_refreshes: 0,
         }
     }
 
@@ -115,6 +118,9 @@ impl Endpoint {
                 Ok(Some(frame)) => {
                     start += frame.wire.len();
                     let established = self.session.established() == Some(connection);
+                    if frame.kind == MessageType::RouteRefresh && established {
+                        self.route_refreshes += 1;
+                    }
                     if frame.kind != MessageType::Update || !established {
                         self.handle(now_ms, Input::Message { connection, frame }, requests);
                         continue;

@@ -10,13 +10,23 @@
 //! ```
 
 mod client;
+mod data_model;
+mod data_run;
 mod endpoint;
+mod held_route;
+mod held_routes;
+mod outside_data;
 mod pipe;
 mod random;
+mod round_check;
 mod server;
+mod setup;
 mod world;
 
 pub use client::{Client, PathLen};
+pub use data_run::{DataOutcome, run_with_changing_data};
+pub use held_route::HeldRoute;
+pub use held_routes::HeldRoutes;
 pub use pipe::Pipe;
 pub use random::Random;
 pub use world::{Outcome, World, run};

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use rutter_net::{Asn, Family, PerFamily};
-use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportRule, ImportSettings};
+use rutter_policy::{ExportPolicy, ImportPolicy, ImportSettings};
 use rutter_rib::{
     Batch, ClientStream, FamilyInfo, Neighbor, PeerId, PeerKind, Retain, Rib, RibConfig,
     SessionInfo, Sweeper,
@@ -14,6 +14,7 @@ use rutter_session::{Config, ConnectionId, Negotiated, Output, RemoteAs, Session
 
 use crate::client::asn;
 use crate::endpoint::{Endpoint, UpdateOutcome};
+use crate::setup::Setup;
 use crate::world::SERVER_AS;
 
 /// The server's side of one client.
@@ -25,7 +26,7 @@ pub(crate) struct Peer {
 
 /// The server.
 pub(crate) struct Server {
-    pub rib: Rib,
+    pub rib: Arc<Rib>,
     batch: Batch,
     pub peers: Vec<Peer>,
     /// Removes stale routes and those of ended sessions, one slice a turn.
@@ -33,24 +34,26 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub fn new(clients: u16, passive: impl Fn(u16) -> bool, seed: u64) -> Self {
+    /// A server with one neighbor for each of the import settings.
+    pub fn new(setup: Setup, passive: impl Fn(u16) -> bool, seed: u64) -> Self {
         let rib = Rib::new(RibConfig {
             shards: 2,
             cluster_id: 1,
-            log_limit: 400,
-            export: Arc::new(ExportPolicy::new(ExportSettings::default())),
+            log_limit: setup.log_limit,
+            export: Arc::new(ExportPolicy::new(setup.export)),
             seed,
             always_compare_med: false,
         });
-        let peers = (0..clients)
-            .map(|index| Peer {
-                end: Endpoint::new(Session::new(config(index, passive(index)), seed)),
-                id: rib.add_neighbor(neighbor(index)).expect("few clients"),
-                stream: None,
-            })
-            .collect();
+        let peer = |(import, index)| Peer {
+            end: Endpoint::new(Session::new(config(index, passive(index)), seed)),
+            id: rib
+                .add_neighbor(neighbor(index, import))
+                .expect("few clients"),
+            stream: None,
+        };
+        let peers = setup.imports.into_iter().zip(0..).map(peer).collect();
         Server {
-            rib,
+            rib: Arc::new(rib),
             batch: Batch::new(),
             peers,
             sweeper: Sweeper::default(),
@@ -125,7 +128,8 @@ impl Server {
 
     /// Removes lagging clients from the log while the table is congested.
     pub fn relieve(&mut self, now_ms: u64) {
-        if !self.rib.congested() {
+        // Here a single segment may exceed the limit of a log, also when all clients have read it.
+        if !self.rib.congested() || self.has_sent_all() {
             if !self.sweeper.is_idle() {
                 self.sweeper.step(&self.rib);
                 self.rib.flush();
@@ -141,11 +145,15 @@ impl Server {
         }
     }
 
-    /// Returns whether everything is sent.
+    /// Returns whether everything is sent, and no route waits to be removed.
     pub fn is_idle(&self) -> bool {
+        self.sweeper.is_idle() && self.has_sent_all()
+    }
+
+    fn has_sent_all(&self) -> bool {
         let is_sent = |stream: &ClientStream| stream.is_drained() && !stream.has_more();
         let streams = self.peers.iter().filter_map(|peer| peer.stream.as_ref());
-        self.sweeper.is_idle() && streams.into_iter().all(is_sent)
+        streams.into_iter().all(is_sent)
     }
 }
 
@@ -182,7 +190,7 @@ fn config(index: u16, passive: bool) -> Config {
     config
 }
 
-fn neighbor(index: u16) -> Neighbor {
+fn neighbor(index: u16, import: ImportSettings) -> Neighbor {
     Neighbor {
         name: format!("client {index}").into(),
         address: IpAddr::V4(Ipv4Addr::new(192, 0, 2, index as u8 + 1)),
@@ -192,12 +200,7 @@ fn neighbor(index: u16) -> Neighbor {
         local_ipv4: None,
         local_ipv6: None,
         next_hop_self: false,
-        import: Arc::new(ImportPolicy::new(ImportSettings {
-            rule: ImportRule::All,
-            local_asn: Asn(SERVER_AS),
-            peer_asn: Asn(asn(index)),
-            ..ImportSettings::default()
-        })),
+        import: Arc::new(ImportPolicy::new(import)),
         monitored: None,
         export_allowed: true,
         default_local_pref: 100,

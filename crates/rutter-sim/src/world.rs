@@ -8,6 +8,7 @@ use rutter_session::{ConnectionId, Input, ResetReason, StopReason};
 use crate::client::{Client, PathLen, asn};
 use crate::endpoint::Request;
 use crate::server::Server;
+use crate::setup::Setup;
 use crate::{Pipe, Random};
 
 /// The AS of the route server.
@@ -44,15 +45,17 @@ pub struct Outcome {
 
 /// A whole exchange.
 pub struct World {
-    now_ms: u64,
-    random: Random,
-    server: Server,
-    clients: Vec<Client>,
+    pub(crate) now_ms: u64,
+    pub(crate) random: Random,
+    pub(crate) server: Server,
+    pub(crate) clients: Vec<Client>,
     connections: Vec<Connection>,
-    digest: u64,
-    sessions: u64,
-    prefixes: Vec<Prefix>,
+    pub(crate) digest: u64,
+    pub(crate) sessions: u64,
+    pub(crate) prefixes: Vec<Prefix>,
     faults: bool,
+    /// Connections are fast: see [`Pipe::fast`].
+    is_fast: bool,
 }
 
 const FAULTS_MS: u64 = 60_000;
@@ -92,9 +95,21 @@ impl World {
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let clients = 2 + random.below(5) as u16;
+        let setup = Setup::without_checks(clients);
+        let mut world = World::with(setup, random, seed);
+        let prefixes = 1 + world.random.below(40);
+        world.prefixes = (0..prefixes).map(prefix).collect();
+        world.faults = true;
+        world
+    }
+
+    /// An exchange of this setup, without faults or prefixes, before its first step.
+    pub(crate) fn with(setup: Setup, mut random: Random, seed: u64) -> Self {
+        let clients = setup.imports.len() as u16;
         // The side that connects: the client, the server or both at once (collisions).
         let kinds: Vec<u64> = (0..clients).map(|_| random.below(3)).collect();
-        let server = Server::new(clients, |index| kinds[usize::from(index)] == 0, seed);
+        let is_fast = setup.is_fast;
+        let server = Server::new(setup, |index| kinds[usize::from(index)] == 0, seed);
         let client = |index: u16| {
             Client::new(
                 index,
@@ -102,7 +117,6 @@ impl World {
                 seed ^ u64::from(index) << 8,
             )
         };
-        let prefixes = (0..1 + random.below(40)).map(prefix).collect();
         let mut world = World {
             now_ms: 0,
             clients: (0..clients).map(client).collect(),
@@ -111,8 +125,9 @@ impl World {
             connections: Vec::new(),
             digest: 0,
             sessions: 0,
-            prefixes,
-            faults: true,
+            prefixes: Vec::new(),
+            faults: false,
+            is_fast,
         };
         for index in 0..clients {
             world.client_input(index, Input::Start);
@@ -122,7 +137,7 @@ impl World {
     }
 
     /// One step: fires timers, delivers and writes, then moves the clock to the next event.
-    fn step(&mut self) {
+    pub(crate) fn step(&mut self) {
         for index in 0..self.clients.len() as u16 {
             let mut requests = Vec::new();
             self.clients[usize::from(index)]
@@ -178,7 +193,7 @@ impl World {
         self.perform_for_client(index, requests);
     }
 
-    fn server_input(&mut self, index: u16, input: Input<'_>) {
+    pub(crate) fn server_input(&mut self, index: u16, input: Input<'_>) {
         let mut requests = Vec::new();
         let peer = &mut self.server.peers[usize::from(index)];
         peer.end.handle(self.now_ms, input, &mut requests);
@@ -232,12 +247,16 @@ impl World {
             false => (other, connection),
         };
         let window = 64 + self.random.below(8_000) as usize;
+        let pipe = || match self.is_fast {
+            true => Pipe::fast(),
+            false => Pipe::new(window),
+        };
         self.connections.push(Connection {
             client: index,
             at_client,
             at_server,
-            to_server: Pipe::new(window),
-            to_client: Pipe::new(window),
+            to_server: pipe(),
+            to_client: pipe(),
             open: [true; 2],
         });
         let now_ms = self.now_ms;
@@ -304,7 +323,7 @@ impl World {
     fn receive_at_client(&mut self, index: u16, connection: ConnectionId, bytes: &[u8]) {
         let mut requests = Vec::new();
         let Client { end, held, .. } = &mut self.clients[usize::from(index)];
-        let take = |body: &[u8]| Client::apply(held, body);
+        let take = |body: &[u8]| held.apply(body);
         end.receive(self.now_ms, connection, bytes, &mut requests, take);
         self.perform_for_client(index, requests);
     }
@@ -397,7 +416,9 @@ impl World {
     fn inject_fault(&mut self) {
         let index = self.random.below(self.clients.len() as u64) as u16;
         match self.random.below(60) {
-            0..=11 => self.change_announcement(index),
+            0..=11 => {
+                self.change_announcement(index);
+            }
             12 => self.reset_connection(),
             13 => self.stall(),
             14 => self.corrupt(),
@@ -436,7 +457,7 @@ impl World {
     }
 
     /// A client restarts without a NOTIFICATION: its connections are lost.
-    fn restart(&mut self, index: u16) {
+    pub(crate) fn restart(&mut self, index: u16) {
         while let Some(at) = self
             .connections
             .iter()
@@ -447,7 +468,8 @@ impl World {
         self.client_input(index, Input::Restarting(true));
     }
 
-    fn change_announcement(&mut self, index: u16) {
+    /// Announces or withdraws a random prefix and returns it.
+    pub(crate) fn change_announcement(&mut self, index: u16) -> Prefix {
         let at = self.random.below(self.prefixes.len() as u64) as usize;
         let path_len = match self.random.below(4) {
             0 => None,
@@ -455,9 +477,10 @@ impl World {
         };
         let prefix = self.prefixes[at];
         self.clients[usize::from(index)].announce(prefix, path_len);
+        prefix
     }
 
-    fn reset_connection(&mut self) {
+    pub(crate) fn reset_connection(&mut self) {
         if self.connections.is_empty() {
             return;
         }
@@ -476,7 +499,7 @@ impl World {
         );
     }
 
-    fn stall(&mut self) {
+    pub(crate) fn stall(&mut self) {
         let until = self.now_ms + self.random.below(20_000);
         let (connections, random) = (&mut self.connections, &mut self.random);
         if connections.is_empty() {
@@ -517,7 +540,7 @@ impl World {
         }
     }
 
-    fn is_quiet(&self) -> bool {
+    pub(crate) fn is_quiet(&self) -> bool {
         self.clients.iter().all(Client::is_up)
             && self.server.is_idle()
             && self
@@ -527,13 +550,30 @@ impl World {
                 .all(|peer| peer.end.session.stale() == PerFamily::both(false))
     }
 
+    /// Returns whether no byte is on its way or waits to be sent.
+    pub(crate) fn has_arrived(&self) -> bool {
+        let sent = |client: &Client| client.queue.is_empty();
+        let is_empty = |pipe: &Pipe| pipe.next_arrival().is_none();
+        self.clients.iter().all(sent) && { self.connections.iter() }
+            .all(|connection| is_empty(&connection.to_client) && is_empty(&connection.to_server))
+    }
+
     /// The clients whose routes differ from the reference model, with the prefixes that differ.
     fn differences(&self) -> Vec<(u16, Vec<Prefix>)> {
         let differing = |client: &Client| {
             let expected = self.expected(client.index);
-            let differs = |p: &&Prefix| client.held.get(p) != expected.get(p);
+            let held = |p: &Prefix| {
+                client
+                    .held
+                    .get(p)
+                    .map(|held| (held.path[0], held.path.len()))
+            };
+            let differs = |p: &&Prefix| held(p) != expected.get(p).copied();
             let wrong: Vec<Prefix> = self.prefixes.iter().filter(differs).copied().collect();
-            let foreign = client.held.keys().filter(|p| !self.prefixes.contains(p));
+            let foreign = client
+                .held
+                .prefixes()
+                .filter(|p| !self.prefixes.contains(p));
             (
                 client.index,
                 wrong.into_iter().chain(foreign.copied()).collect(),
@@ -545,7 +585,7 @@ impl World {
     }
 
     /// The state of all sessions and connections, for the message of a failure.
-    fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         use std::fmt::Write;
         let mut out = String::new();
         for (client, peer) in self.clients.iter().zip(&self.server.peers) {
@@ -576,7 +616,7 @@ impl World {
     }
 
     /// The reference model of RFC 7947: the shortest path of another client, then the lowest identifier.
-    fn expected(&self, index: u16) -> BTreeMap<Prefix, (u32, u8)> {
+    fn expected(&self, index: u16) -> BTreeMap<Prefix, (u32, usize)> {
         let mut best: BTreeMap<Prefix, (u8, u32, u32)> = BTreeMap::new();
         for client in self.clients.iter().filter(|client| client.index != index) {
             for (prefix, path_len) in &client.announced {
@@ -586,7 +626,7 @@ impl World {
             }
         }
         best.into_iter()
-            .map(|(prefix, (len, _, asn))| (prefix, (asn, len)))
+            .map(|(prefix, (len, _, asn))| (prefix, (asn, usize::from(len))))
             .collect()
     }
 
