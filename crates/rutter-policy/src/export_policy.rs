@@ -158,6 +158,11 @@ impl ActionCommunity {
                 "`{notation}`: `{key}` does not apply to one client, so no field may be `peer`"
             )));
         }
+        if action == Action::Blackhole && notation.is_well_known() {
+            return Err(ParseNotationError::new(format!(
+                "`{notation}`: `{key}` is for communities of your own; BLACKHOLE (65535:666) needs no key"
+            )));
+        }
         if notation.has_range() && !action.counts() {
             return Err(ParseNotationError::new(format!(
                 "`{notation}`: a range is for prepends, not for `{key}`"

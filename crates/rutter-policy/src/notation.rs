@@ -51,6 +51,11 @@ impl Notation {
         }
     }
 
+    /// Returns whether the communities are in the range of well-known ones (RFC 1997).
+    pub fn is_well_known(&self) -> bool {
+        matches!(self, Notation::Standard([Field::Number(0xffff), _]))
+    }
+
     /// Returns whether a field is `peer`.
     pub fn names_peer(&self) -> bool {
         self.fields().contains(&Field::Peer)

@@ -211,7 +211,7 @@ impl Rewriter<'_, '_> {
         if self.is_internal() {
             codes.push(code::LOCAL_PREF);
         }
-        if self.modification.added.iter().next().is_some() || !self.tags.standard.is_empty() {
+        if self.well_known().next().is_some() || !self.tags.standard.is_empty() {
             codes.push(code::COMMUNITIES);
         }
         if self.reflects() {
@@ -318,15 +318,19 @@ impl Rewriter<'_, '_> {
         attr::write_attr(self.out, OPTIONAL, code::CLUSTER_LIST, &value);
     }
 
+    /// The well-known communities to add. BLACKHOLE is added only to routes that were accepted for it: another neighbor's
+    /// community of the same value means nothing.
+    fn well_known(&self) -> impl Iterator<Item = Community> + use<> {
+        let is_blackhole = self.class.blackhole;
+        let added = self.modification.added.iter();
+        added.filter(move |community| *community != Community::BLACKHOLE || is_blackhole)
+    }
+
     fn write_communities(&mut self) {
         let received: Vec<Community> = self.attributes.communities().collect();
         let policy = self.policy;
         let kept = received.iter().copied().filter(|c| !policy.removes(*c));
-        let well_known = self
-            .modification
-            .added
-            .iter()
-            .filter(|c| !received.contains(c));
+        let well_known = self.well_known().filter(|c| !received.contains(c));
         let all = kept
             .chain(well_known)
             .chain(self.tags.standard.iter().copied());

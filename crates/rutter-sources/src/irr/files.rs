@@ -53,6 +53,11 @@ fn read(key: &FileKey, path: &Path) -> Result<FileContent, String> {
 }
 
 fn read_bounded(path: &Path) -> Result<Vec<u8>, String> {
+    // Opening a pipe would wait for its writer.
+    let metadata = std::fs::metadata(path).map_err(|why| format!("cannot be read: {why}"))?;
+    if !metadata.is_file() {
+        return Err("is not a regular file".to_owned());
+    }
     let file = File::open(path).map_err(|why| format!("cannot be read: {why}"))?;
     let mut text = Vec::new();
     let read = file.take(MAX_FILE + 1).read_to_end(&mut text);

@@ -257,10 +257,12 @@ impl Shared {
     }
 }
 
-/// Returns whether the AS numbers of a set are in no file.
+/// Returns whether a server has to say the AS numbers of a set: no file has them. What a file should have but cannot be
+/// read is not asked for, because another set with this name could come into force.
 fn needs_answer(store: &IrrStore, name: &AsSetName) -> bool {
-    let list = store.list(&OriginSet::Named(name.clone()));
-    list.is_none_or(|list| list.asns.is_empty())
+    let set = OriginSet::Named(name.clone());
+    let list = store.list(&set);
+    !store.is_unreadable(&set) && list.is_none_or(|list| list.asns.is_empty())
 }
 
 fn is_unknown<T>(record: Option<&Record<T>>) -> bool {

@@ -52,6 +52,12 @@ impl IrrStore {
         self.file(&FileKey::List(set.to_string()))
     }
 
+    /// Returns whether a file is configured for a set, and nothing of it is known.
+    pub fn is_unreadable(&self, set: &OriginSet) -> bool {
+        let record = self.files.get(&FileKey::List(set.to_string()));
+        record.is_some_and(|record| record.good.is_none() && record.pending.is_none())
+    }
+
     /// The content of a file that is in force.
     pub fn file(&self, key: &FileKey) -> Option<&FileContent> {
         self.files.get(key)?.good.as_ref()
@@ -63,6 +69,7 @@ impl IrrStore {
         match (list.filter(|asns| !asns.is_empty()), set) {
             (Some(asns), _) => Some(asns),
             (None, OriginSet::Asn(asn)) => Some(std::slice::from_ref(asn)),
+            (None, OriginSet::Named(_)) if self.is_unreadable(set) => None,
             (None, OriginSet::Named(name)) => {
                 let answer = self.sets.get(name)?.get(view)?;
                 Some(&answer.asns)

@@ -301,10 +301,11 @@ impl RtrClient {
         if !self.is_connected() {
             return;
         }
-        // A cache may refuse a version without an Error Report (RFC 8210 §7).
+        // A cache may refuse a version without an Error Report (RFC 8210 §7). One that delivered this version did not: a
+        // proxy before it may have closed the connection. Once its data expire, lower versions are tried.
         let offer = self.versions.offer();
         let delivered = self.data.as_ref().is_some_and(|data| data.version >= offer);
-        if self.agreed.is_none() && (!delivered || self.failures >= 3) {
+        if self.agreed.is_none() && !delivered {
             let probe = self.settings.limits.version_probe;
             self.versions.refuse(offer.saturating_sub(1), now, probe);
         }

@@ -57,7 +57,7 @@ const THERE: &str = "make sure that the file exists and is readable";
 /// Checks a file of VRPs. An unreadable file is a warning, because the daemon runs without it.
 fn vrps(named: &NamedPath) -> Option<ConfigError> {
     let why = Vrps::read(&named.path).err()?;
-    let hint = "without this file origins are not validated, and a reload fails";
+    let hint = "without this file origins are not validated";
     Some(named.finding(Severity::Warning, why, hint))
 }
 

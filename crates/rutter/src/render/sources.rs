@@ -37,7 +37,7 @@ impl View for SourcesView {
         self.count += 1;
         if let Some(refused) = &source.refused {
             self.problems.push(format!(
-                "{0}: refused: {refused}; `rutter source accept {0}` takes it",
+                "{}: refused: {refused}; `rutter source accept` with the name of the whole source accepts it",
                 source.name
             ));
         }
