@@ -139,9 +139,10 @@ impl World {
         self.rib.session_down(id, retain);
         self.peers[peer].up = false;
         self.log.push(format!("peer-down {}", address(peer)));
-        // Routes that were stale already are swept; the rest is removed or becomes stale.
-        self.swept(peer);
         let kept = |prefix: &Prefix| retain[prefix.family()] == Retain::Stale;
+        // Routes that were stale already are swept, and become withdrawals where the other routes become stale. Where
+        // nothing is retained, the end of the session says it all.
+        self.swept(peer, kept);
         let goes = |(of, prefix, _): &Key| *of == address(peer) && !kept(prefix);
         self.routes.retain(|key, _| !goes(key));
         self.stale.retain(|key| !goes(key));
@@ -157,11 +158,12 @@ impl World {
         for family in Family::ALL {
             self.rib.sweep_stale(self.peers[peer].id, family);
         }
-        self.swept(peer);
+        self.swept(peer, |_| true);
     }
 
-    fn swept(&mut self, peer: usize) {
-        let (gone, kept) = self.stale.iter().partition(|key| key.0 == address(peer));
+    fn swept(&mut self, peer: usize, concerned: impl Fn(&Prefix) -> bool) {
+        let goes = |key: &&Key| key.0 == address(peer) && concerned(&key.1);
+        let (gone, kept) = self.stale.iter().partition(goes);
         self.stale = kept;
         let gone: BTreeSet<Key> = gone;
         for key in gone {
