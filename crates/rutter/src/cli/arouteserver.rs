@@ -10,7 +10,7 @@ pub(crate) struct ARouteServerArgs {
     /// The file `bogons.yml`
     #[arg(long, value_name = "FILE")]
     pub(crate) bogons: Option<PathBuf>,
-    /// A dump of PeeringDB's networks as JSON (https://www.peeringdb.com/api/net)
+    /// A dump of PeeringDB's networks as JSON, from its API at /api/net
     #[arg(long, value_name = "FILE")]
     pub(crate) peeringdb: Option<PathBuf>,
     /// A file with the round-trip times of clients: lines of address and milliseconds, or JSON
