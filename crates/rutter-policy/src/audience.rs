@@ -124,9 +124,8 @@ impl Default for AudienceSpec {
 }
 
 /// The actions that the communities of one route ask for, collected in any order.
-#[derive(Debug)]
-pub(crate) struct ExportActions<'a> {
-    thresholds: &'a RttThresholds,
+#[derive(Debug, Default)]
+pub(crate) struct ExportActions {
     not_to_any: bool,
     deny: Vec<Asn>,
     allow: Vec<Asn>,
@@ -148,32 +147,7 @@ pub(crate) struct ExportActions<'a> {
     pub(crate) no_advertise: bool,
 }
 
-impl<'a> ExportActions<'a> {
-    /// No action.
-    pub(crate) fn new(thresholds: &'a RttThresholds) -> Self {
-        ExportActions {
-            thresholds,
-            not_to_any: false,
-            deny: Vec::new(),
-            allow: Vec::new(),
-            rtt_deny: RttClasses::NONE,
-            rtt_allow: RttClasses::NONE,
-            prepend_any: 0,
-            prepend: Vec::new(),
-            prepend_rtt_lower: Vec::new(),
-            prepend_rtt_higher: Vec::new(),
-            add_no_export: false,
-            add_no_export_to: Vec::new(),
-            add_no_advertise: false,
-            add_no_advertise_to: Vec::new(),
-            add_graceful_shutdown: false,
-            add_blackhole: false,
-            blackhole: false,
-            no_export: false,
-            no_advertise: false,
-        }
-    }
-
+impl ExportActions {
     /// Adds an action.
     pub(crate) fn add(
         &mut self,
@@ -182,13 +156,11 @@ impl<'a> ExportActions<'a> {
             variable,
             times,
         }: Hit,
+        thresholds: &RttThresholds,
     ) {
         let peer = Asn(variable);
         let (up_to, above) = match action.names_rtt() {
-            true => (
-                self.thresholds.up_to(variable),
-                self.thresholds.above(variable),
-            ),
+            true => (thresholds.up_to(variable), thresholds.above(variable)),
             false => Default::default(),
         };
         match action {
@@ -217,7 +189,7 @@ impl<'a> ExportActions<'a> {
     }
 
     /// Combines the actions into an audience in its canonical form.
-    pub(crate) fn audience(mut self) -> AudienceSpec {
+    pub(crate) fn audience(mut self, thresholds: &RttThresholds) -> AudienceSpec {
         let default_allow = !self.not_to_any;
         sort(&mut self.deny);
         sort(&mut self.allow);
@@ -249,17 +221,18 @@ impl<'a> ExportActions<'a> {
                 ..AudienceSpec::EVERYONE
             };
         }
-        self.transformed(AudienceSpec {
+        let to = AudienceSpec {
             default_allow,
             except,
             rtt_reversed,
             confirmed,
             ..AudienceSpec::EVERYONE
-        })
+        };
+        self.transformed(to, thresholds)
     }
 
     /// Adds the modifications for clients that may receive the route.
-    fn transformed(self, to: AudienceSpec) -> AudienceSpec {
+    fn transformed(self, to: AudienceSpec, thresholds: &RttThresholds) -> AudienceSpec {
         let may_receive = |asn: &Asn| {
             let is_in = |asns: &[Asn]| asns.binary_search(asn).is_ok();
             let depends_on_rtt = !to.rtt_reversed.is_empty() && !is_in(&to.confirmed);
@@ -273,7 +246,7 @@ impl<'a> ExportActions<'a> {
             sort(&mut asns);
             asns
         };
-        let rtt_prepend = self.rtt_prepends();
+        let rtt_prepend = self.rtt_prepends(thresholds);
         let mut prepend = self.prepend;
         prepend.sort_unstable_by_key(|(asn, times)| (*asn, std::cmp::Reverse(*times)));
         prepend.dedup_by_key(|(asn, _)| *asn);
@@ -299,17 +272,17 @@ impl<'a> ExportActions<'a> {
 
     /// The prepends by round-trip time: the threshold that is closest to the client's time decides, and the largest
     /// number among those with the same threshold.
-    fn rtt_prepends(&self) -> RttPrepends {
+    fn rtt_prepends(&self, thresholds: &RttThresholds) -> RttPrepends {
         let mut prepends = RttPrepends::NONE;
         let mut higher = self.prepend_rtt_higher.clone();
         higher.sort_unstable_by(|a, b| b.cmp(a));
         for (ms, times) in higher {
-            prepends.add(self.thresholds.above(ms), times);
+            prepends.add(thresholds.above(ms), times);
         }
         let mut lower = self.prepend_rtt_lower.clone();
         lower.sort_unstable_by_key(|(ms, times)| (*ms, std::cmp::Reverse(*times)));
         for (ms, times) in lower {
-            prepends.add(self.thresholds.up_to(ms), times);
+            prepends.add(thresholds.up_to(ms), times);
         }
         prepends
     }

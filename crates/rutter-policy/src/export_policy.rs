@@ -284,32 +284,33 @@ impl ExportPolicy {
 
     /// Returns the audience of routes with these attributes. Allocates only for communities that name a peer.
     pub fn audience(&self, attributes: &Attributes<'_>) -> AudienceSpec {
-        let mut actions = ExportActions::new(&self.settings.rtt_thresholds);
-        actions.add_graceful_shutdown = self.settings.graceful_shutdown;
+        let thresholds = &self.settings.rtt_thresholds;
+        let mut actions = ExportActions::default();
         for community in attributes.communities() {
             match self.table.standard(community) {
-                Some(hit) => actions.add(hit),
+                Some(hit) => actions.add(hit, thresholds),
                 None => self.well_known(community, &mut actions),
             }
         }
         if self.table.has_extended() {
             let hits = attributes.extended_communities();
             hits.filter_map(|c| self.table.extended(c))
-                .for_each(|hit| actions.add(hit));
+                .for_each(|hit| actions.add(hit, thresholds));
         }
         if self.table.has_large() {
             let hits = attributes.large_communities();
             hits.filter_map(|c| self.table.large(c))
-                .for_each(|hit| actions.add(hit));
+                .for_each(|hit| actions.add(hit, thresholds));
         }
         if actions.add_blackhole {
             self.honour_blackhole(&mut actions);
             actions.add_blackhole &= self.settings.accepts_blackhole;
         }
-        actions.audience()
+        actions.add_graceful_shutdown = self.settings.graceful_shutdown;
+        actions.audience(thresholds)
     }
 
-    fn honour_blackhole(&self, actions: &mut ExportActions<'_>) {
+    fn honour_blackhole(&self, actions: &mut ExportActions) {
         actions.blackhole |= self.settings.accepts_blackhole;
         actions.add_no_export |= self.settings.blackhole_no_export;
     }
@@ -393,7 +394,7 @@ impl ExportPolicy {
         self.table.has_large() || !self.tags.is_empty()
     }
 
-    fn well_known(&self, community: Community, actions: &mut ExportActions<'_>) {
+    fn well_known(&self, community: Community, actions: &mut ExportActions) {
         let honour = self.settings.well_known == WellKnown::Honour;
         match community {
             Community::NO_ADVERTISE if honour => actions.no_advertise = true,
