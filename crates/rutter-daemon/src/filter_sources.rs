@@ -144,18 +144,18 @@ fn change_rpki(shared: &Arc<Shared>, old: &Config, new: &Config, state: &Path) -
     let settings = |config: &Config| config.rpki.as_ref().map(rpki_settings);
     let mut source = shared.sources.rpki.lock();
     match Step::between(settings(old), settings(new)) {
-        Step::Keep => {}
         Step::Start(settings) => *source = Some(start_rpki(shared, settings, state)?),
-        Step::Change(settings) => source
-            .iter()
-            .for_each(|source| source.change_settings(settings.clone())),
+        Step::Change(settings) => source.iter().for_each(|source| {
+            source.change_settings(settings.clone());
+            source.refresh();
+        }),
+        // Files may have changed.
+        Step::Keep => source.iter().for_each(RpkiSource::refresh),
         Step::Stop => {
             source.take().map(RpkiSource::stop);
             shared.publish(|data| set_rpki(data, LiveRpkiData::default()));
         }
     }
-    // Files may have changed at this moment, too.
-    source.iter().for_each(RpkiSource::refresh);
     Ok(())
 }
 

@@ -128,11 +128,6 @@ impl<'a> Frame<'a> {
         }))
     }
 
-    /// Returns whether this is an Error Report, to which no Error Report may be sent (RFC 8210 §5.11).
-    pub fn is_error_report(&self) -> bool {
-        self.kind == ERROR_REPORT
-    }
-
     /// Returns whether this is an ASPA.
     pub fn is_aspa(&self) -> bool {
         self.kind == ASPA
