@@ -8,6 +8,7 @@ use rutter_config::{ConfigSource, convert_arouteserver};
 use crate::check::{fail_for, print};
 use crate::cli::{ARouteServerArgs, CommonOptions};
 use crate::failure::Failure;
+use crate::toml_string::{toml_string, toml_strings};
 
 /// Prints ARouteServer's files as Rutter's configuration.
 pub(crate) fn import(
@@ -50,7 +51,7 @@ pub(crate) fn source(
     for (key, path) in files {
         if let Some(path) = path {
             let path = std::path::absolute(path)?;
-            text += &format!("{key} = {}\n", quoted(&path.to_string_lossy()));
+            text += &format!("{key} = {}\n", toml_string(path.to_string_lossy()));
         }
     }
     let lists = [
@@ -60,16 +61,10 @@ pub(crate) fn source(
         ("irr-sources", &args.irr_source),
     ];
     for (key, values) in lists.into_iter().filter(|(_, values)| !values.is_empty()) {
-        let values: Vec<String> = values.iter().map(|value| quoted(value)).collect();
-        text += &format!("{key} = [{}]\n", values.join(", "));
+        text += &format!("{key} = {}\n", toml_strings(values));
     }
     Ok(ConfigSource::Text {
         name: PathBuf::from("(command line)"),
         text,
     })
-}
-
-/// A string of JSON is one of TOML too.
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }

@@ -1,14 +1,18 @@
 //! Runs commands.
 
 use std::ffi::OsString;
+use std::io::{self, Write as _};
 
+use clap::CommandFactory as _;
 use rutter_api::{ClearHow, Request, RouteFilter, SourceAction, WhatIf};
 use rutter_config::ConfigSource;
 
-use crate::cli::{ClearArgs, Command, CommonOptions, ImportFrom, Show, SourceActionArg};
+use crate::cli::{
+    ClearArgs, Cli, Command, CommonOptions, ImportFrom, Shell, Show, SourceActionArg,
+};
 use crate::failure::Failure;
 use crate::request::send;
-use crate::{arouteserver, check, collector_program, demo, enrich, export, lookup, run};
+use crate::{arouteserver, check, collector_program, demo, enrich, export, init, lookup, run};
 
 /// Runs a command.
 pub(crate) fn run_command(command: Command, options: &CommonOptions) -> Result<(), Failure> {
@@ -32,6 +36,7 @@ pub(crate) fn run_command(command: Command, options: &CommonOptions) -> Result<(
                 more,
             } => arouteserver::import(&general, &clients, &more, options),
         },
+        Command::Init(args) => init::init(args, options),
         Command::Check { file } => check::check(&file, options),
         Command::Diff {
             file,
@@ -66,6 +71,7 @@ pub(crate) fn run_command(command: Command, options: &CommonOptions) -> Result<(
         Command::Source { action, name } => send(options, source_request(action, name)),
         Command::Log { follow } => send(options, Request::Log { follow }),
         Command::Stop { text } => send(options, Request::Shutdown { text }),
+        Command::Completion { shell } => completion(shell),
         Command::Demo(args) => demo::demo(&args, options),
         Command::Collect { arguments } => collector_program::run("collect", arguments),
         Command::Mrt { arguments } => collector_program::run("mrt", arguments),
@@ -73,6 +79,20 @@ pub(crate) fn run_command(command: Command, options: &CommonOptions) -> Result<(
         Command::Replay { arguments } => collector_program::run("replay", arguments),
         Command::Bench { arguments } => bench(arguments),
     }
+}
+
+/// Prints the script with which a shell completes commands and options.
+fn completion(shell: Shell) -> Result<(), Failure> {
+    let shell = match shell {
+        Shell::Bash => clap_complete::Shell::Bash,
+        Shell::Zsh => clap_complete::Shell::Zsh,
+        Shell::Fish => clap_complete::Shell::Fish,
+    };
+    // The generator panics if its output is closed, so it writes into memory.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "rutter", &mut script);
+    io::stdout().write_all(&script)?;
+    Ok(())
 }
 
 /// Runs the bench, which parses its own arguments.

@@ -11,12 +11,14 @@ mod export;
 mod failure;
 #[cfg(test)]
 mod golden;
+mod init;
 mod lookup;
 mod paint;
 mod render;
 mod request;
 mod run;
 mod text_table;
+mod toml_string;
 mod units;
 
 use std::process::ExitCode;

@@ -3,6 +3,7 @@
 mod arouteserver;
 mod demo;
 mod filter;
+mod init;
 mod lookup;
 mod show;
 
@@ -15,6 +16,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use arouteserver::ARouteServerArgs;
 pub(crate) use demo::DemoArgs;
 pub(crate) use filter::FilterArgs;
+pub(crate) use init::InitArgs;
 pub(crate) use lookup::{
     ColumnArg, EnrichArgs, Export, ExportArgs, FormatArg, LookupArgs, MmdbArgs, TableArgs,
 };
@@ -94,6 +96,9 @@ pub(crate) enum Command {
         #[arg(long, hide = true)]
         end_with_stdin: bool,
     },
+    /// Write the first configuration of an exchange, from options and questions
+    #[command(after_help = init::INIT)]
+    Init(InitArgs),
     /// Check a configuration and report every error in it
     #[command(after_help = CHECK)]
     Check {
@@ -189,6 +194,13 @@ pub(crate) enum Command {
         #[arg(long, value_name = "TEXT")]
         text: Option<String>,
     },
+    /// Print a script with which a shell completes commands and options
+    #[command(after_help = COMPLETION)]
+    Completion {
+        /// The shell
+        #[arg(value_name = "SHELL")]
+        shell: Shell,
+    },
     /// Start a route server and built-in speakers that announce a full table
     #[command(after_help = demo::EXAMPLES)]
     Demo(DemoArgs),
@@ -273,6 +285,17 @@ pub(crate) struct ClearArgs {
     pub(crate) soft_out: bool,
 }
 
+/// A shell that can complete commands.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shell {
+    /// Bash.
+    Bash,
+    /// Z shell.
+    Zsh,
+    /// fish.
+    Fish,
+}
+
 /// An action on a source of outside data.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SourceActionArg {
@@ -321,6 +344,14 @@ Examples:
   rutter run /etc/rutter/rutter.toml
   rutter check my.toml && rutter run my.toml
   rutter run --arouteserver general.yml clients.yml --lan 192.0.2.0/24 --rtr 127.0.0.1:3323";
+
+const COMPLETION: &str = "\
+The packages install these scripts already.
+
+Examples:
+  rutter completion bash > /etc/bash_completion.d/rutter
+  rutter completion zsh > /usr/local/share/zsh/site-functions/_rutter
+  rutter completion fish > ~/.config/fish/completions/rutter.fish";
 
 const IMPORT: &str = "\
 Prints TOML on standard output, and notes on keys without effect on standard error. A key that
