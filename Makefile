@@ -4,7 +4,7 @@ ARGS ?=
 # The command, built as the interop tests use it.
 RUTTER_BIN ?= $(abspath $(or $(CARGO_TARGET_DIR),target)/debug/rutter)
 
-.PHONY: advisories demo bench bench-databases collect test test-deps format lint unit interop docs ratchet micro
+.PHONY: advisories demo bench bench-databases collect packages test test-deps format lint unit interop docs ratchet micro
 
 # A route server with built-in speakers and a full table; ARGS go to `rutter demo` (see README.md).
 demo:
@@ -28,6 +28,11 @@ bench:
 bench-databases:
 	$(CARGO) build --profile collect --locked --package rutter-collector --bin rutter-collect
 	$(or $(CARGO_TARGET_DIR),target)/collect/rutter-collect bench-sinks $(PREFIXES) $(ARGS)
+
+# A release in target/packages: Debian packages, a static binary, a list of dependencies, checksums; ARGS go to
+# tools/packages (`ARGS=server` makes one package).
+packages:
+	tools/packages $(ARGS)
 
 # All checks that a change must pass; .ci/run calls this.
 test: test-deps format lint unit interop docs ratchet

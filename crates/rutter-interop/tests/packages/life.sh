@@ -1,0 +1,67 @@
+# The life of the packages in a clean Debian root, as root of it. Each step ends the script if it fails.
+set -eu
+
+step() {
+    echo "== $*"
+}
+
+# Starts the daemon as the unit does: the same user, folders and command.
+start() {
+    mkdir -p /run/rutter /var/lib/rutter
+    chown rutter:rutter /run/rutter /var/lib/rutter
+    command=$(sed -n 's/^ExecStart=//p' /usr/lib/systemd/system/rutter.service)
+    # The user has no privileges, so the unit's port needs this of the kernel.
+    echo 0 >/proc/sys/net/ipv4/ip_unprivileged_port_start
+    setpriv --reuid rutter --regid rutter --clear-groups $command 2>/tmp/daemon.log &
+    daemon=$!
+    tries=0
+    until rutter show status >/tmp/status 2>&1; do
+        tries=$((tries + 1))
+        if [ $tries -gt 100 ] || ! kill -0 $daemon 2>/dev/null; then
+            cat /tmp/status /tmp/daemon.log
+            exit 1
+        fi
+        sleep 0.1
+    done
+}
+
+step install
+dpkg --install /rutter_0.1.0~test1_*.deb
+getent passwd rutter
+test "$(rutter --version)" != ""
+test -e /usr/share/man/man1/rutter.1.gz
+test -e /usr/share/bash-completion/completions/rutter
+test ! -e /etc/rutter/rutter.toml
+grep -q '^ConditionPathExists=/etc/rutter/rutter.toml$' /usr/lib/systemd/system/rutter.service
+test -e /etc/systemd/system/multi-user.target.wants/rutter.service
+
+step configure and start
+rutter init /etc/rutter/rutter.toml --asn 64500 --router-id 192.0.2.1 --lan 192.0.2.0/24 --member 3333,192.0.2.11
+start
+rutter show peers | grep -q 3333
+
+step upgrade, which keeps the configuration and the state
+before=$(sha256sum /etc/rutter/rutter.toml)
+dpkg --install /rutter_0.1.0~test2_*.deb
+test "$before" = "$(sha256sum /etc/rutter/rutter.toml)"
+kill -0 $daemon
+kill $daemon
+wait $daemon
+start
+
+step install the collector, which needs the same version of the command
+dpkg --install /rutter-collector_0.1.0~test2_*.deb
+rutter sql --help >/dev/null
+test -e /usr/share/man/man1/rutter-collect.1.gz
+
+step remove and purge
+kill $daemon
+wait $daemon
+dpkg --remove rutter-collector rutter
+test ! -e /usr/bin/rutter
+test -e /etc/rutter/rutter.toml
+dpkg --purge rutter-collector rutter
+test ! -e /etc/systemd/system/multi-user.target.wants/rutter.service
+test -e /etc/rutter/rutter.toml
+
+echo all steps passed
