@@ -54,6 +54,10 @@ fn process(page: &mut Page, status: &StatusRow) {
     page.sample(Name::Threads, &[], status.threads.into());
     page.sample(Name::CpuSeconds, &[], status.cpu_s);
     page.sample(Name::ResidentBytes, &[], status.rss_bytes as f64);
+    let deferral = status.selection_deferral.as_ref();
+    let (awaited, remaining_s) = deferral.map_or((0, 0), |d| (d.awaited.len(), d.remaining_s));
+    page.sample(Name::DeferralAwaited, &[], awaited as f64);
+    page.sample(Name::DeferralSeconds, &[], remaining_s as f64);
 }
 
 fn session(page: &mut Page, peer: &PeerRow) {
@@ -182,6 +186,8 @@ metrics! {
     Threads = "rutter_threads", "gauge", "I/O threads.";
     CpuSeconds = "process_cpu_seconds_total", "counter", "CPU seconds used, user and system.";
     ResidentBytes = "process_resident_memory_bytes", "gauge", "Resident set size.";
+    DeferralAwaited = "rutter_selection_deferral_neighbors", "gauge", "Neighbors that Rutter waits for after a restart, before it advertises routes.";
+    DeferralSeconds = "rutter_selection_deferral_seconds", "gauge", "Seconds until that wait ends at the latest; 0 without one.";
     Peers = "rutter_peers", "gauge", "Sessions by state (RFC 4271).";
     PeerUp = "rutter_peer_up", "gauge", "1 if the session is Established.";
     PeerStateSeconds = "rutter_peer_state_seconds", "gauge", "Seconds in the current state.";

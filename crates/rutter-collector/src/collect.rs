@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rutter_config::{Config, ConfigSource, Severity};
-use rutter_daemon::{Daemon, Handle, Hangup, Signals};
+use rutter_daemon::{Daemon, Handle, Hangup, Signals, StopOrder};
 use rutter_ingest::MrtLoader;
 use rutter_mrt::{Input, Progress, Reader, find_files};
 use rutter_rib::TooManyNeighbors;
@@ -41,8 +41,8 @@ pub(crate) fn collect(args: &CollectArgs) -> Result<(), Failure> {
             return Err(failure);
         }
     };
-    let text = collector.daemon.wait_for_stop();
-    collector.stop(&text);
+    let order = collector.daemon.wait_for_stop();
+    collector.stop_as(&order);
     // An incomplete load sets the exit status, as in all commands that read MRT files.
     complete.map_err(|why| Failure::text(format!("--mrt: {why}")))
 }
@@ -89,9 +89,14 @@ impl Running {
 
     /// Stops the services and the daemon. The neighbors receive `text`.
     pub(crate) fn stop(self, text: &str) {
+        self.stop_as(&StopOrder::Leave(text.into()));
+    }
+
+    /// Stops the services and the daemon as ordered.
+    pub(crate) fn stop_as(self, order: &StopOrder) {
         // The services stop first. Otherwise they would record the end of our own sessions as an action of the peers.
         self.services.stop(&self.context);
-        self.daemon.stop(text);
+        self.daemon.stop_as(order);
     }
 }
 

@@ -35,7 +35,12 @@ impl CommandRunner<'_> {
             }
             // The event loop has released its buffers.
             Command::ReleaseBuffers => {}
-            Command::Shutdown { text } => self.shutdown(&text),
+            Command::RestartIsOver => {
+                for slot in 0..self.0.peers.slot_count() {
+                    self.0.handle(slot, Input::Restarting(false));
+                }
+            }
+            Command::Shutdown { reason, text } => self.shutdown(reason, &text),
         }
     }
 
@@ -52,6 +57,9 @@ impl CommandRunner<'_> {
             peer.register(&shared.rib);
         }
         let slot = self.0.insert_peer(peer);
+        if shared.restart.is_restarting() {
+            self.0.handle(slot, Input::Restarting(true));
+        }
         if !shutdown {
             self.0.handle(slot, Input::Start);
         }
@@ -78,6 +86,7 @@ impl CommandRunner<'_> {
         let Some(peer) = self.0.peers.get_mut(slot) else {
             return;
         };
+        let address = settings.config.address;
         let old_shutdown = peer.settings.config.session.shutdown.clone();
         let new_shutdown = settings.config.session.shutdown.clone();
         let (config, table) = (Arc::clone(&settings.config), settings.table.clone());
@@ -104,7 +113,10 @@ impl CommandRunner<'_> {
             }
         }
         match (&old_shutdown, &new_shutdown) {
-            (None, Some(text)) => self.stop(slot, text),
+            (None, Some(text)) => {
+                self.stop(slot, StopReason::Shutdown, text);
+                shared.restart.removed(address);
+            }
             (Some(_), None) => self.0.handle(slot, Input::Start),
             _ => {}
         }
@@ -121,12 +133,8 @@ impl CommandRunner<'_> {
         }
     }
 
-    fn stop(&mut self, slot: usize, text: &str) {
-        let input = Input::Stop {
-            reason: StopReason::Shutdown,
-            text,
-        };
-        self.0.handle(slot, input);
+    fn stop(&mut self, slot: usize, reason: StopReason, text: &str) {
+        self.0.handle(slot, Input::Stop { reason, text });
     }
 
     fn accepted(&mut self, remote: IpAddr, stream: TcpStream) {
@@ -189,10 +197,10 @@ impl CommandRunner<'_> {
     }
 
     /// Ends all sessions. The thread ends when their connections are closed.
-    fn shutdown(&mut self, text: &str) {
+    fn shutdown(&mut self, reason: StopReason, text: &str) {
         self.0.begin_stop();
         for slot in 0..self.0.peers.slot_count() {
-            self.stop(slot, text);
+            self.stop(slot, reason, text);
         }
     }
 }

@@ -17,6 +17,7 @@ use rutter_api::CollectorServices;
 use rutter_config::{Config, ConfigSource};
 use rutter_policy::ExportPolicy;
 use rutter_rib::{Rib, RibConfig};
+use rutter_session::StopReason;
 
 use crate::connection::memory_file;
 use crate::filter_sources::FilterSources;
@@ -26,7 +27,8 @@ use crate::management::Service;
 use crate::mrt::Archive;
 use crate::neighbor_settings::NeighborSettings;
 use crate::reactor::{self, Reactor, WAKE};
-use crate::shared::{Clock, Loaded, Shared, StopRequest, Thread, unix_us};
+use crate::restart::{self, Restart, Stop};
+use crate::shared::{Clock, Loaded, Shared, StopOrder, StopRequest, Thread, unix_us};
 use crate::signals::Signals;
 use crate::status::PeerTable;
 use crate::{logging, memory, outbound_limits, privileges};
@@ -49,6 +51,7 @@ pub struct Handle {
     /// The thread that returns free memory; it ends when its sender is dropped.
     trimmer: Option<(Sender<()>, JoinHandle<()>)>,
     limits: Option<(Sender<()>, JoinHandle<()>)>,
+    restart: Option<JoinHandle<()>>,
 }
 
 /// The reason why a daemon does not start.
@@ -78,6 +81,8 @@ impl std::error::Error for StartError {
 
 /// The bytes of encoded UPDATEs that a group keeps for lagging clients before it serves them from the table.
 const LOG_LIMIT: usize = 32 * 1024 * 1024;
+/// The text for neighbors that learn of a restart.
+const RESTART_TEXT: &str = "restarting";
 
 impl Daemon {
     /// Opens the sockets and starts the threads. `source` is what a reload reads. Without it the configuration
@@ -97,6 +102,7 @@ impl Daemon {
         let (user, group) = (&config.daemon.user, &config.daemon.group);
         privileges::drop_to(user.as_deref(), group.as_deref()).map_err(failed("user and group"))?;
         let (threads, polls) = io_threads(thread_count(&config)).map_err(failed("I/O threads"))?;
+        let restart = Restart::begin(&config, source.is_some());
         let shared = Arc::new(Shared {
             rib: Arc::new(table(&config, threads.len())),
             clock: Clock::start(),
@@ -115,11 +121,15 @@ impl Daemon {
             stopping: AtomicBool::new(false),
             stop_request: StopRequest::default(),
             collected: OnceLock::new(),
+            restart,
             sources: FilterSources::default(),
             config: RwLock::new(Arc::new(config)),
         });
         if let Some(lookup) = shared.config.read().lookup {
             shared.rib.enable_lookup(lookup.profile);
+        }
+        if shared.restart.is_deferring() {
+            shared.rib.defer_advertisement();
         }
         let handle = Handle {
             shared,
@@ -128,6 +138,7 @@ impl Daemon {
             control: None,
             trimmer: None,
             limits: None,
+            restart: None,
         };
         Ok(Prepared { handle, polls })
     }
@@ -186,6 +197,9 @@ impl Handle {
         let shared = Arc::clone(&self.shared);
         let limits = named("limits", move || outbound_limits::watch(&shared, &end));
         self.limits = Some((sender, limits.map_err(failed("limits"))?));
+        let shared = Arc::clone(&self.shared);
+        let restart = named("restart", move || restart::watch(&shared));
+        self.restart = Some(restart.map_err(failed("restart"))?);
         tracing::info!(
             asn = %config.asn,
             router_id = %config.router_id,
@@ -244,11 +258,11 @@ impl Handle {
         signals.direct_to(&self.shared);
     }
 
-    /// Waits for a request to stop, by a signal or on the control socket. Returns the text for [`Handle::stop`].
-    pub fn wait_for_stop(&self) -> Arc<str> {
+    /// Waits for a request to stop, by a signal or on the control socket. Carry it out with [`Handle::stop_as`].
+    pub fn wait_for_stop(&self) -> StopOrder {
         loop {
-            if let Some(text) = self.shared.stop_request.wait(Duration::from_secs(3_600)) {
-                return text.unwrap_or_else(|| self.shared.default_shutdown_text().into());
+            if let Some(order) = self.shared.stop_request.wait(Duration::from_secs(3_600)) {
+                return order;
             }
         }
     }
@@ -259,21 +273,31 @@ impl Handle {
     }
 
     /// Ends all sessions with Cease/Administrative Shutdown and this text (RFC 9003), then all threads.
-    pub fn stop(mut self, text: &str) {
-        self.end(text);
+    pub fn stop(self, text: &str) {
+        self.stop_as(&StopOrder::Leave(text.into()));
     }
 
-    fn end(&mut self, text: &str) {
+    /// Ends all sessions as ordered, then all threads.
+    pub fn stop_as(mut self, order: &StopOrder) {
+        self.end(order);
+    }
+
+    fn end(&mut self, order: &StopOrder) {
         if self.shared.stopping.swap(true, Ordering::AcqRel) {
             return;
         }
+        let (stop, reason, text) = match order {
+            StopOrder::Restart => (Stop::Restart, StopReason::Restart, RESTART_TEXT),
+            StopOrder::Leave(text) => (Stop::Leave, StopReason::Shutdown, &**text),
+        };
         tracing::info!(text, "stopping");
         if let Some((thread, waker)) = self.acceptor.take() {
             let _ = waker.wake();
             let _ = thread.join();
         }
         for index in 0..self.shared.threads.len() {
-            let command = Command::Shutdown { text: text.into() };
+            let text = text.into();
+            let command = Command::Shutdown { reason, text };
             if let Err(error) = self.shared.post(index, command) {
                 tracing::error!(%error, "an I/O thread does not stop in order");
             }
@@ -281,6 +305,11 @@ impl Handle {
         for thread in self.reactors.drain(..) {
             let _ = thread.join();
         }
+        self.shared.restart.stop_watching();
+        if let Some(thread) = self.restart.take() {
+            let _ = thread.join();
+        }
+        self.shared.restart.end(stop, &self.shared.config.read());
         self.shared.sources.stop();
         for (sender, thread) in self.trimmer.take().into_iter().chain(self.limits.take()) {
             drop(sender);
@@ -297,7 +326,7 @@ impl Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         let text = self.shared.default_shutdown_text();
-        self.end(text);
+        self.end(&StopOrder::Leave(text.into()));
     }
 }
 

@@ -10,6 +10,7 @@ use mio::{Registry, Token, Waker};
 use parking_lot::Mutex;
 use rutter_config::MaxPrefix;
 use rutter_net::Family;
+use rutter_session::StopReason;
 
 use crate::neighbor_settings::NeighborSettings;
 
@@ -36,8 +37,10 @@ pub(crate) enum Command {
     },
     /// Free the working memory of a burst of UPDATEs.
     ReleaseBuffers,
-    /// End all sessions with Cease/Administrative Shutdown, then the thread.
-    Shutdown { text: Arc<str> },
+    /// The restart time since our start is over: new OPENs do not say any more that we restarted.
+    RestartIsOver,
+    /// End all sessions, then the thread.
+    Shutdown { reason: StopReason, text: Arc<str> },
 }
 
 /// An operator's action on a session.

@@ -26,7 +26,7 @@ use crate::mailbox::{Clear, Command};
 use crate::memory;
 use crate::privileges;
 use crate::reload;
-use crate::shared::Shared;
+use crate::shared::{Shared, StopOrder};
 
 /// The daemon as the backend of the management protocol.
 pub(crate) struct Management(pub(crate) Arc<Shared>);
@@ -55,6 +55,7 @@ impl Backend for Management {
             established: rows.iter().filter(up).count() as u32,
             cpu_s: cpu_seconds().unwrap_or(0.0),
             rss_bytes: memory::resident().unwrap_or(0),
+            selection_deferral: shared.restart.deferral(shared.clock.now_ms()),
         }
     }
 
@@ -119,9 +120,9 @@ impl Backend for Management {
 
     fn shutdown(&self, text: Option<&str>) {
         tracing::info!("shutdown requested on the control socket");
-        self.0
-            .stop_request
-            .make(Some(text.unwrap_or("shut down by an operator")));
+        let text = text.unwrap_or("shut down by an operator");
+        let order = StopOrder::Leave(text.into());
+        self.0.stop_request.make(order);
     }
 
     fn log(&self) -> Box<dyn LogReader> {

@@ -184,7 +184,7 @@ impl Receiver {
         }
         if let Some(family) = pushed.end_of_rib.and_then(|afi_safi| afi_safi.family()) {
             self.commit(driver, slot);
-            driver.handle(slot, Input::EndOfRib { family });
+            driver.end_of_rib(slot, family);
         }
         if let Some(notification) = pushed.reset {
             self.commit(driver, slot);

@@ -315,6 +315,7 @@ impl SessionDriver {
             return;
         };
         peer.complete_settings(&self.shared, id, negotiated);
+        self.shared.restart.established(peer.address(), negotiated);
         let (shared, sweeper) = (&self.shared, &mut self.sweeper);
         if peer.join_table(shared, id, negotiated, self.unix_us, sweeper) {
             peer.publish_established(id, negotiated, self.now_ms);
@@ -330,6 +331,12 @@ impl SessionDriver {
         let text = reason.to_string();
         peer.log_down(&text, &mut self.log_limits, self.now_ms);
         peer.publish_down(&text, self.now_ms);
+        if self.stop_by_ms.is_none() {
+            let config = peer.session.config().graceful_restart;
+            let restart_time_s = config.map_or(0, |restart| restart.restart_time_s);
+            let restart = &self.shared.restart;
+            restart.went_down(peer.address(), restart_time_s, self.now_ms);
+        }
         // While the daemon stops, the neighbors wait for their NOTIFICATION: the routes are left to the end of the
         // process.
         let sweeper = self.stop_by_ms.is_none().then_some(&mut self.sweeper);
@@ -413,6 +420,7 @@ impl SessionDriver {
             rib.remove_neighbor_in_steps(id, &mut self.sweeper);
         }
         self.deadlines.forget(slot);
+        self.shared.restart.removed(peer.address());
         self.shared.peers.remove(peer.address());
         self.shared.release_thread(self.thread);
     }
@@ -431,6 +439,14 @@ impl SessionDriver {
         {
             peer.session.updates_received(self.now_ms, updates);
             peer.publish_counters();
+        }
+    }
+
+    /// The neighbor sent End-of-RIB; its UPDATEs before it are in the table.
+    pub(crate) fn end_of_rib(&mut self, slot: usize, family: Family) {
+        self.handle(slot, Input::EndOfRib { family });
+        if let Some(peer) = self.peers.get(slot) {
+            self.shared.restart.end_of_rib(peer.address(), family);
         }
     }
 

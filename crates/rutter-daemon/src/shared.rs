@@ -20,6 +20,7 @@ use crate::management::Service;
 use crate::mrt::Archive;
 use crate::neighbor_settings::NeighborSettings;
 use crate::reactor::Reactor;
+use crate::restart::Restart;
 use crate::status::{PeerStatus, PeerTable};
 
 /// The shared state of one daemon.
@@ -43,6 +44,8 @@ pub(crate) struct Shared {
     pub(crate) stopping: AtomicBool,
     /// The request to stop, with the text for the neighbors.
     pub(crate) stop_request: StopRequest,
+    /// The neighbors that keep our routes when we restart, and those that we wait for after a restart.
+    pub(crate) restart: Restart,
     /// The sources of outside data.
     pub(crate) sources: FilterSources,
     /// The services of a collector, in a collector.
@@ -192,26 +195,32 @@ pub(crate) fn unix_us() -> u64 {
         .map_or(0, |d| d.as_micros() as u64)
 }
 
+/// The way in which the daemon is to stop.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum StopOrder {
+    /// It starts again soon: neighbors with Graceful Restart keep our routes.
+    Restart,
+    /// It leaves: every session ends with Cease/Administrative Shutdown and this text (RFC 9003).
+    Leave(Arc<str>),
+}
+
 /// A request to stop the daemon.
 #[derive(Default)]
 pub(crate) struct StopRequest {
-    request: Mutex<Option<ShutdownText>>,
+    request: Mutex<Option<StopOrder>>,
     requested: parking_lot::Condvar,
 }
 
-/// The operator's text for the neighbors, if there is one.
-type ShutdownText = Option<Arc<str>>;
-
 impl StopRequest {
-    /// Requests the stop. Later requests do not change the text of the first one.
-    pub(crate) fn make(&self, text: Option<&str>) {
+    /// Requests the stop. Later requests do not change the first one.
+    pub(crate) fn make(&self, order: StopOrder) {
         let mut request = self.request.lock();
-        request.get_or_insert_with(|| text.map(Arc::from));
+        request.get_or_insert(order);
         self.requested.notify_all();
     }
 
     /// Waits for the request, at most for this time.
-    pub(crate) fn wait(&self, timeout: std::time::Duration) -> Option<ShutdownText> {
+    pub(crate) fn wait(&self, timeout: std::time::Duration) -> Option<StopOrder> {
         let mut request = self.request.lock();
         if request.is_none() {
             self.requested.wait_for(&mut request, timeout);

@@ -1,4 +1,4 @@
-//! Signals: SIGTERM and SIGINT stop a command in order, SIGHUP reloads its configuration.
+//! Signals: SIGTERM stops a daemon that starts again, SIGINT one that leaves, SIGHUP reloads its configuration.
 
 use std::io;
 use std::sync::{Arc, Weak};
@@ -11,7 +11,7 @@ use signal_hook::iterator;
 use signal_hook::low_level::emulate_default_handler;
 
 use crate::reload;
-use crate::shared::Shared;
+use crate::shared::{Shared, StopOrder};
 use crate::stderr::eprint_line;
 
 /// The handlers of the process's signals.
@@ -31,8 +31,8 @@ pub enum Hangup {
 
 #[derive(Default)]
 struct Pending {
-    /// The time of the first request to stop.
-    stop: Option<Instant>,
+    /// The time of the first request to stop, and its signal.
+    stop: Option<(Instant, i32)>,
     reload: bool,
     daemon: Weak<Shared>,
 }
@@ -68,7 +68,7 @@ impl Signals {
     fn stop(&self, signal: i32) {
         let (first, daemon) = {
             let mut pending = self.0.lock();
-            let first = *pending.stop.get_or_insert_with(Instant::now);
+            let (first, _) = *pending.stop.get_or_insert_with(|| (Instant::now(), signal));
             (first, pending.daemon.upgrade())
         };
         if signal == SIGINT && first.elapsed() >= SECOND_INTERRUPT {
@@ -77,7 +77,7 @@ impl Signals {
             let _ = emulate_default_handler(SIGINT);
         }
         if let Some(daemon) = daemon {
-            daemon.stop_request.make(None);
+            request_stop(&daemon, signal);
         }
     }
 
@@ -98,12 +98,23 @@ impl Signals {
         let (stop, reload) = {
             let mut pending = self.0.lock();
             pending.daemon = Arc::downgrade(daemon);
-            (pending.stop.is_some(), std::mem::take(&mut pending.reload))
+            let signal = pending.stop.map(|(_, signal)| signal);
+            (signal, std::mem::take(&mut pending.reload))
         };
-        if stop {
-            daemon.stop_request.make(None);
+        if let Some(signal) = stop {
+            request_stop(daemon, signal);
         } else if reload {
             drop(reload::reload(daemon));
         }
     }
+}
+
+/// SIGTERM is what service managers send, also to start the daemon again: neighbors keep our routes. A daemon with an
+/// embedded configuration is not started again.
+fn request_stop(daemon: &Shared, signal: i32) {
+    let order = match signal == SIGTERM && daemon.source.is_some() {
+        true => StopOrder::Restart,
+        false => StopOrder::Leave(daemon.default_shutdown_text().into()),
+    };
+    daemon.stop_request.make(order);
 }

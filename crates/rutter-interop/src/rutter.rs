@@ -62,11 +62,12 @@ impl Rutter {
         let address = lab.address(1);
         let header = format!(
             "{identity}[daemon]\nthreads = 2\nlisten = [\"{address}:{port}\"]\n\
-             control-socket = \"{socket}\"\nlog = \"debug\"\n[checks]\nnext-hop = \"any\"\n\
+             control-socket = \"{socket}\"\nstate = \"{state}\"\nlog = \"debug\"\n[checks]\nnext-hop = \"any\"\n\
              [defaults]\npassive = true\nport = {port}\nlocal-address = \"{address}\"\n\
              families = [\"ipv4\", \"ipv6\"]\nmultihop = 64\nconnect-retry = \"1s\"\n",
             port = lab.port(),
             socket = folder.join("s").display(),
+            state = folder.display(),
         );
         write_file(&folder.join("c.toml"), &format!("{header}{sections}"));
         let process = spawn(&folder, word);

@@ -64,6 +64,8 @@ pub struct Rib {
     generation: AtomicU64,
     /// Held while one export policy replaces another.
     pub(crate) export_replacement: Mutex<()>,
+    /// Streams that are opened now are sent nothing: see [`Rib::defer_advertisement`].
+    pub(crate) is_deferred: Arc<AtomicBool>,
 }
 
 /// A client that left its group's log costs two bits a destination: see [`crate::advertise::catch_up`].
@@ -100,7 +102,25 @@ impl Rib {
             published: AtomicBool::new(false),
             generation: AtomicU64::new(0),
             export_replacement: Mutex::new(()),
+            is_deferred: Arc::default(),
         }
+    }
+
+    /// Sends nothing to clients, and no End-of-RIB, until [`Rib::begin_advertisement`] (RFC 4724 §4.1). Call it before the
+    /// first session. The table receives, selects and answers as usual; a waiting client costs two bits a destination.
+    pub fn defer_advertisement(&self) {
+        self.is_deferred.store(true, Ordering::Release);
+    }
+
+    /// Ends [`Rib::defer_advertisement`]: all clients are sent the table, then End-of-RIB. Wake the threads that own
+    /// their streams.
+    pub fn begin_advertisement(&self) {
+        self.is_deferred.store(false, Ordering::Release);
+    }
+
+    /// Returns whether clients are sent nothing yet.
+    pub fn is_advertisement_deferred(&self) -> bool {
+        self.is_deferred.load(Ordering::Acquire)
     }
 
     /// Keeps long runs of messages for many clients in files that `new_file` makes, for [`ClientStream::file_range`].

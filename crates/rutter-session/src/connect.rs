@@ -4,6 +4,7 @@ use rutter_wire::frame::MessageType;
 use rutter_wire::notification::{Notification, cease, code};
 
 use crate::connection::{Connection, Phase};
+use crate::graceful_restart::Goodbye;
 use crate::session::{Session, TargetState};
 use crate::{
     ConnectionId, DownReason, Output, ResetReason, SessionEvent, State, StopReason, Timer,
@@ -56,12 +57,16 @@ impl Session {
     /// Event 2: stays down until the next start.
     pub(crate) fn stop(&mut self, reason: StopReason, text: &str) {
         for connection in ConnectionId::ALL {
-            if reason == StopReason::Restart && self.restart_is_negotiated(connection) {
-                self.close(connection, DownReason::Restarting, NextStep::Stop);
-                continue;
-            }
             let cease = cease_message(reason.subcode(), text);
-            self.fail_hard(connection, cease, NextStep::Stop);
+            match (reason, self.goodbye_before_restart(connection)) {
+                (StopReason::Restart, Goodbye::Silent) => {
+                    self.close(connection, DownReason::Restarting, NextStep::Stop);
+                }
+                (StopReason::Restart, Goodbye::Notification) => {
+                    self.end_with(connection, cease, NextStep::Stop);
+                }
+                _ => self.fail_hard(connection, cease, NextStep::Stop),
+            }
         }
         self.target = TargetState::Stopped;
         self.timers.stop(Timer::IdleHold);

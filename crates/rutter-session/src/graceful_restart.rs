@@ -39,11 +39,24 @@ impl StaleRoutes {
     }
 }
 
+/// The end of a connection before our own restart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Goodbye {
+    /// The neighbor keeps our routes only if the connection closes without a NOTIFICATION.
+    Silent,
+    /// The neighbor keeps our routes, or has none to keep: it learns the reason.
+    Notification,
+}
+
 impl Session {
-    /// Returns whether the neighbor keeps our routes when this connection closes without a NOTIFICATION.
-    pub(crate) fn restart_is_negotiated(&self, connection: ConnectionId) -> bool {
-        let is_offered = |n: &Negotiated| n.graceful_restart.is_some();
-        self.established() == Some(connection) && self.negotiated().is_some_and(is_offered)
+    /// The end of a connection before our own restart that lets the neighbor keep our routes.
+    pub(crate) fn goodbye_before_restart(&self, connection: ConnectionId) -> Goodbye {
+        let loses_routes = |n: &Negotiated| n.graceful_restart.is_some() && !n.notification_restart;
+        let is_established = self.established() == Some(connection);
+        match is_established && self.negotiated().is_some_and(loses_routes) {
+            true => Goodbye::Silent,
+            false => Goodbye::Notification,
+        }
     }
 
     /// The families whose routes stay after the session.

@@ -149,7 +149,8 @@ pub enum StopReason {
     /// The neighbor was removed from the configuration.
     Deconfigured,
     /// We are about to restart, and neighbors are to keep our routes. Where Graceful Restart is negotiated the
-    /// connection closes without a NOTIFICATION, elsewhere as in a shutdown.
+    /// connection closes without a NOTIFICATION or, if the neighbor keeps routes after one (RFC 8538), with
+    /// Administrative Reset. Other neighbors also receive Administrative Reset.
     Restart,
     /// Out of Resources.
     OutOfResources,
@@ -159,7 +160,8 @@ impl StopReason {
     /// The Cease subcode.
     pub fn subcode(self) -> u8 {
         match self {
-            StopReason::Shutdown | StopReason::Restart => cease::ADMIN_SHUTDOWN,
+            StopReason::Shutdown => cease::ADMIN_SHUTDOWN,
+            StopReason::Restart => cease::ADMIN_RESET,
             StopReason::Deconfigured => cease::DECONFIGURED,
             StopReason::OutOfResources => cease::OUT_OF_RESOURCES,
         }

@@ -98,8 +98,18 @@ impl Negotiated {
         self.families[family]
     }
 
-    /// Returns whether the neighbor will send End-of-RIB after its initial routes (RFC 4724 §2).
-    pub fn sends_end_of_rib(&self) -> bool {
-        self.graceful_restart.is_some()
+    /// Returns the families for which the neighbor will send End-of-RIB after its initial routes (RFC 4724 §2).
+    ///
+    /// A capability without families announces End-of-RIB for all (RFC 4724 §3). Where it lists families, some speakers
+    /// send the marker only for these.
+    pub fn end_of_rib_families(&self) -> PerFamily<bool> {
+        let Some(restart) = &self.graceful_restart else {
+            return PerFamily::both(false);
+        };
+        PerFamily::from_fn(|family| {
+            let mut listed = restart.families.iter().map(|f| f.afi_safi);
+            let is_listed = listed.len() == 0 || listed.any(|f| f == family.afi_safi());
+            is_listed && self.family(family).is_some()
+        })
     }
 }

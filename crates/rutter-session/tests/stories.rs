@@ -529,29 +529,55 @@ fn without_graceful_restart_a_second_connection_is_refused() {
     assert!(pair.is_up());
 }
 
-/// A planned restart sends no NOTIFICATION, so that the neighbor keeps our routes.
-#[test]
-fn a_planned_restart_is_silent() {
-    let mut pair = Pair::connected(1, [left(), right()]);
+fn stop_for_restart(pair: &mut Pair) {
     pair.take_outputs(0);
     pair.take_outputs(1);
-    pair.handle(
-        0,
-        Input::Stop {
-            reason: StopReason::Restart,
-            text: "",
-        },
-    );
-    assert!(
-        !pair
-            .take_outputs(0)
-            .iter()
-            .any(|o| matches!(o, Output::Send { .. }))
-    );
+    let reason = StopReason::Restart;
+    pair.handle(0, Input::Stop { reason, text: "" });
+}
+
+/// A NOTIFICATION would remove our routes, so a planned restart sends none.
+#[test]
+fn a_planned_restart_is_silent() {
+    let mut theirs = right();
+    theirs.graceful_restart = Some(GracefulRestartConfig {
+        notification: false,
+        ..GracefulRestartConfig::default()
+    });
+    let mut pair = Pair::connected(1, [left(), theirs]);
+    stop_for_restart(&mut pair);
+    let is_sent = |o: &Output| matches!(o, Output::Send { .. });
+    assert!(!pair.take_outputs(0).iter().any(is_sent));
     pair.run_for(1_000);
     assert_eq!(
         downs(&pair.take_outputs(1)),
         [(DownReason::ConnectionLost, PerFamily::both(true))]
+    );
+}
+
+/// With the N bit on both sides the neighbor learns of the restart and keeps our routes (RFC 8538).
+#[test]
+fn a_planned_restart_is_announced_where_the_routes_stay() {
+    let mut pair = Pair::connected(1, [left(), right()]);
+    stop_for_restart(&mut pair);
+    pair.run_for(1_000);
+    let reset = DownReason::Received(cease::with_text(cease::ADMIN_RESET, ""));
+    assert_eq!(
+        downs(&pair.take_outputs(1)),
+        [(reset, PerFamily::both(true))]
+    );
+}
+
+/// A neighbor without Graceful Restart receives Cease.
+#[test]
+fn a_planned_restart_says_cease_where_no_routes_stay() {
+    let mut pair = Pair::connected(1, [left(), no_restart(right())]);
+    stop_for_restart(&mut pair);
+    pair.run_for(1_000);
+    let reset = DownReason::Received(cease::with_text(cease::ADMIN_RESET, ""));
+    assert_eq!(
+        downs(&pair.take_outputs(1)),
+        [(reset, PerFamily::both(false))]
     );
 }
 

@@ -30,8 +30,8 @@ pub(crate) fn run(
     if end_with_stdin {
         thread::spawn(|| stop_at_end_of_input(socket));
     }
-    let text = daemon.wait_for_stop();
-    daemon.stop(&text);
+    let order = daemon.wait_for_stop();
+    daemon.stop_as(&order);
     Ok(())
 }
 

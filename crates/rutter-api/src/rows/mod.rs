@@ -16,7 +16,7 @@ pub use lookup::{LookupRow, PrefixText, TableRoutesRow, TableSetRow};
 pub use peer::{
     Direction, FamilyRow, MessageCounts, NegotiatedRow, PeerRow, SessionRow, SessionState, TimerRow,
 };
-pub use process::{LogRow, MemoryRow, StatusRow};
+pub use process::{AwaitedNeighbor, LogRow, MemoryRow, SelectionDeferralRow, StatusRow};
 pub use route::{
     AttributeSetRow, AttributesRow, FindingRow, RejectRow, RejectedRow, RouteRow, RouteSource,
     UnknownAttributeRow,

@@ -1,6 +1,6 @@
 //! The daemon process: status, memory, log.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +35,27 @@ pub struct StatusRow {
     pub cpu_s: f64,
     /// Resident set size, bytes.
     pub rss_bytes: u64,
+    /// After a restart, while nothing is advertised because neighbors have yet to come back (RFC 4724).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selection_deferral: Option<SelectionDeferralRow>,
+}
+
+/// The wait for neighbors after a restart.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SelectionDeferralRow {
+    /// Seconds until it ends at the latest.
+    pub remaining_s: u64,
+    /// The neighbors that have not sent End-of-RIB.
+    pub awaited: Vec<AwaitedNeighbor>,
+}
+
+/// A neighbor that Rutter waits for after a restart.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct AwaitedNeighbor {
+    /// Its address.
+    pub address: IpAddr,
+    /// The families without End-of-RIB: `ipv4-unicast`, `ipv6-unicast`.
+    pub families: Vec<String>,
 }
 
 /// Bytes of one purpose.

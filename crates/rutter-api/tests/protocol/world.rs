@@ -162,6 +162,7 @@ impl Backend for World {
             established: 3,
             cpu_s: 0.5,
             rss_bytes: 1 << 20,
+            selection_deferral: None,
         }
     }
 

@@ -22,6 +22,9 @@ section! {
         /// The Unix socket for the command line tool. Write permission gives full control of the daemon.
         "control-socket": "path", default "`/run/rutter/rutter.sock`", reload NextStart
             => control_socket: PathBuf = "/run/rutter/rutter.sock".into(), read |i| i.named(PathRole::Socket);
+        /// The folder for what Rutter must know after a restart: which neighbors keep its routes meanwhile.
+        "state": "path", default "`\"/var/lib/rutter\"`", reload NextStart
+            => state: PathBuf = "/var/lib/rutter".into(), read |i| i.named(PathRole::Folder);
         /// `error`, `warn`, `info`, `debug` or `trace`; or a filter such as `info,rutter_session=debug`. Messages of libraries have a level two steps lower: their warnings appear at `debug`.
         "log": "level", default "`\"info\"`", reload AtOnce
             => log: String = "info".into(), read Item::text;

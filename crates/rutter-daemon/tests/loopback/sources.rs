@@ -1,11 +1,10 @@
 //! Outside data: routes that it contradicts are rejected, and accepted again when it changes.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use rutter_api::{Line, LookupQuery, Request, SourceAction, SourceRow};
 
-use super::support::{Folder, Speaker, member, start, text};
+use super::support::{Folder, Speaker, member, start, text, wait_until};
 use super::{ask, two_members};
 
 /// A document with one VRP for 8.8.0.0/16.
@@ -26,14 +25,6 @@ fn state(folder: &Folder) -> String {
 }
 
 /// Waits until a condition holds.
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(20);
-    while !holds() {
-        assert!(Instant::now() < end, "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
 fn refresh(folder: &Folder, name: &str) {
     let request = Request::Source {
         name: name.into(),

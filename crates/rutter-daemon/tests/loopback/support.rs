@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rutter_config::Config;
 use rutter_daemon::{Daemon, Handle};
@@ -61,8 +61,8 @@ pub fn text(folder: &Folder, threads: usize, more: &str) -> String {
         "[exchange]\nasn = 64500\nrouter-id = \"192.0.2.1\"\nlan = [\"127.0.1.0/24\"]\n\
          [checks]\ninvalid-asns = false\nnext-hop = \"any\"\n\
          [daemon]\nlisten = [\"127.0.0.1:0\"]\nthreads = {threads}\nlog = \"error\"\n\
-         control-socket = \"{}/ctl\"\n{more}",
-        folder.0.display()
+         control-socket = \"{folder}/ctl\"\nstate = \"{folder}\"\n{more}",
+        folder = folder.0.display()
     )
 }
 
@@ -81,6 +81,8 @@ pub struct Speaker {
     /// The received routes: the AS path of each prefix.
     pub table: BTreeMap<Ipv4Prefix, Vec<Asn>>,
     pub end_of_rib: bool,
+    /// The daemon's OPEN.
+    pub open: Option<Open>,
 }
 
 /// A message that a speaker received.
@@ -130,6 +132,7 @@ impl Speaker {
             asn: Asn(asn),
             table: BTreeMap::new(),
             end_of_rib: false,
+            open: None,
         }
     }
 
@@ -152,6 +155,7 @@ impl Speaker {
             match self.receive() {
                 Received::Open(open) => {
                     assert_ne!(open.asn, self.asn);
+                    self.open = Some(open);
                     self.send(&KEEPALIVE);
                 }
                 Received::Keepalive => return,
@@ -322,4 +326,13 @@ fn decode_nlri(bytes: &[u8]) -> Vec<Ipv4Prefix> {
     let mut out = Vec::new();
     nlri::parse_ipv4(bytes, false, &mut out).expect("NLRI");
     out.into_iter().map(|(_, prefix)| prefix).collect()
+}
+
+/// Waits until a condition holds.
+pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !holds() {
+        assert!(Instant::now() < end, "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }

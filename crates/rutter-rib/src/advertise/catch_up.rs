@@ -190,6 +190,8 @@ impl MarkedIds {
 /// The phase of a client's catch-up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
+    /// Advertisement is deferred (RFC 4724 §4.1): it is sent nothing yet.
+    Deferred,
     /// It follows the log.
     Live,
     /// It has left the log at `until` (position), reads it up to there, then catches up.

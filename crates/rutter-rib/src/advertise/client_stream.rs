@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::IoSlice;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
 
@@ -43,6 +43,8 @@ pub struct ClientStream {
     queue: VecDeque<Chunk>,
     queued: usize,
     phase: Phase,
+    /// [`Rib::defer_advertisement`].
+    is_deferred: Arc<AtomicBool>,
     ending: Ending,
     /// The time when the socket last accepted bytes, for [`ClientStream::check_lag`].
     progress_ms: u64,
@@ -108,7 +110,7 @@ pub(crate) const LONG_RANGE: usize = 16 * 1024;
 const MAX_IO_SLICES: usize = 1_024;
 
 impl ClientStream {
-    pub(crate) fn new(peer: PeerId, group: Arc<Group>) -> Self {
+    pub(crate) fn new(peer: PeerId, group: Arc<Group>, is_deferred: Arc<AtomicBool>) -> Self {
         group.clients.fetch_add(1, Ordering::Relaxed);
         ClientStream {
             peer,
@@ -116,7 +118,8 @@ impl ClientStream {
             cursor: None,
             queue: VecDeque::new(),
             queued: 0,
-            phase: Phase::CatchingUp,
+            phase: Phase::Deferred,
+            is_deferred,
             ending: Ending {
                 end_of_rib: true,
                 ..Ending::default()
@@ -141,6 +144,11 @@ impl ClientStream {
         while self.queued < max_bytes {
             let before = self.queued;
             match self.phase {
+                Phase::Deferred if self.is_deferred.load(Ordering::Acquire) => break,
+                Phase::Deferred => {
+                    self.phase = Phase::CatchingUp;
+                    continue;
+                }
                 Phase::Live => self.follow(max_bytes, u64::MAX),
                 Phase::Leaving { until } => {
                     self.follow(max_bytes, until);
@@ -168,7 +176,11 @@ impl ClientStream {
 
     /// Returns whether [`ClientStream::fill`] would find anything; a few loads, no lock.
     pub fn has_more(&self) -> bool {
-        self.phase != Phase::Live || self.next_segment().is_some()
+        match self.phase {
+            Phase::Live => self.next_segment().is_some(),
+            Phase::Deferred => !self.is_deferred.load(Ordering::Acquire),
+            Phase::Leaving { .. } | Phase::Discarding { .. } | Phase::CatchingUp => true,
+        }
     }
 
     fn next_segment(&self) -> Option<&Arc<Segment>> {
@@ -391,7 +403,8 @@ impl ClientStream {
 
     /// Advertises a family again (RFC 2918, RFC 7313).
     pub(crate) fn refresh(&mut self, rib: &Rib, family: Family, framed: bool) {
-        if !self.group.style.families[family] {
+        // While advertisement is deferred nothing has been sent, and everything will be.
+        if !self.group.style.families[family] || self.phase == Phase::Deferred {
             return;
         }
         self.leave_log(rib);

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use rutter_api::{Done, Line};
+use rutter_api::{Done, Line, SelectionDeferralRow};
 
 use super::{View, field};
 use crate::paint::{Paint, Tone};
@@ -41,6 +41,10 @@ impl View for StatusView {
                 timestamp(s.config_loaded_at.saturating_mul(1_000_000))
             ),
         )?;
+        if let Some(deferral) = &s.selection_deferral {
+            let text = describe(deferral);
+            field(out, "restart", self.0.tone(Tone::Warn, &text))?;
+        }
         match &s.last_reload_error {
             Some(error) => field(out, "reload refused", self.0.tone(Tone::Bad, error)),
             None => Ok(()),
@@ -51,6 +55,24 @@ impl View for StatusView {
         Ok(())
     }
 }
+
+/// For whom Rutter waits after a restart, and how long.
+fn describe(deferral: &SelectionDeferralRow) -> String {
+    let count = deferral.awaited.len();
+    let first = deferral.awaited.iter().take(MOST_AWAITED);
+    let mut names: Vec<String> = first.map(|n| n.address.to_string()).collect();
+    if count > MOST_AWAITED {
+        names.push(format!("{} more", count - MOST_AWAITED));
+    }
+    format!(
+        "nothing is advertised yet; waits for {}, at most {}",
+        names.join(", "),
+        duration(deferral.remaining_s)
+    )
+}
+
+/// The awaited neighbors that a line has room for.
+const MOST_AWAITED: usize = 5;
 
 /// Prints a table of memory by purpose with a total.
 pub(super) struct MemoryView {
