@@ -3,7 +3,7 @@
 //! ```text
 //! rutter show routes ─► Client::call ─► one JSON line ─► serve_connection ─► Backend (the daemon), Snapshot
 //!                       rows, one by one ◄── JSON lines ◄──┘      the last line has the outcome
-//! GET /metrics ─► serve_metrics ─► prometheus::render ─► Backend
+//! other transports ─► answer ─► RowSink
 //! ```
 //! Answers are streamed: no list is held in memory, and an answer ends when its client disconnects. See
 //! `docs/management.md` for the protocol.
@@ -12,7 +12,6 @@ mod answer;
 mod backend;
 mod client;
 mod convert;
-mod http;
 mod line;
 pub mod prometheus;
 mod request;
@@ -21,9 +20,9 @@ mod server;
 mod socket;
 mod string_form;
 
+pub use answer::{Failure, RowSink, answer};
 pub use backend::{Backend, CollectorServices, LogReader, ReloadError};
 pub use client::{Answer, Client, RawLine};
-pub use http::serve_metrics;
 pub use line::{Done, Line};
 pub use request::{
     ClearHow, Envelope, FamilyFilter, LookupQuery, MAX_REQUEST, Request, RouteFilter,

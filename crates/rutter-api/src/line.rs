@@ -61,6 +61,9 @@ pub struct Done {
     /// The limit cut off further rows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
+    /// The place where the next page begins, for [`crate::RouteFilter::after`]; absent after the last page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
     /// The result, for the user (`2 sessions reset`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,

@@ -236,4 +236,9 @@ pub struct RouteFilter {
     /// The maximum number of rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
+    /// List page by page: from the place that [`crate::Done::next`] names, or from the start if it is empty. A page ends
+    /// with a whole destination, so it can be longer than `limit` by the other routes of the last one. A destination that
+    /// stays in the table is on exactly one page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
 }

@@ -1,11 +1,11 @@
 //! The daemon's side: reads one request and writes the lines of its answer.
 
-use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Write as _};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use crate::answer::{Failure, RowWriter, answer};
+use crate::answer::{Failure, RowSink, answer};
 use crate::{Backend, Envelope, Line, MAX_REQUEST, Request, VERSION};
 
 /// Answers one request. Returns when the answer is written or the client has disconnected. Blocks, so it needs its
@@ -17,14 +17,56 @@ pub fn serve_connection(stream: UnixStream, backend: &dyn Backend) -> io::Result
     stream.set_write_timeout(Some(WRITE_TIMEOUT))?;
     let request = read_request(&stream);
     stream.set_read_timeout(Some(Duration::from_millis(1)))?;
-    let mut rows = RowWriter::new(&stream);
-    let result = request.and_then(|request| answer(&request, backend, &mut rows));
+    let mut sink = SocketSink::new(&stream);
+    let result = request.and_then(|request| answer(&request, backend, &mut sink));
     match result {
-        Ok(done) => rows.end(&Line::Done(done))?,
-        Err(Failure::Refused(message)) => rows.end(&Line::Error { message })?,
+        Ok(done) => sink.write_row(&Line::Done(done))?,
+        Err(Failure::Refused(message) | Failure::NotFound(message)) => {
+            sink.write_row(&Line::Error { message })?;
+        }
         Err(Failure::Disconnected(error)) => return Err(error),
     }
+    sink.flush()?;
     drain(&stream)
+}
+
+/// Writes JSON lines through a buffer of fixed size.
+struct SocketSink<'a> {
+    out: BufWriter<&'a UnixStream>,
+    stream: &'a UnixStream,
+}
+
+impl<'a> SocketSink<'a> {
+    fn new(stream: &'a UnixStream) -> Self {
+        SocketSink {
+            out: BufWriter::with_capacity(BUFFER, stream),
+            stream,
+        }
+    }
+}
+
+impl RowSink for SocketSink<'_> {
+    fn write_row(&mut self, line: &Line) -> io::Result<()> {
+        serde_json::to_writer(&mut self.out, line)?;
+        self.out.write_all(b"\n")
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    /// Waits up to the read timeout of the stream.
+    fn client_has_disconnected(&self) -> bool {
+        let mut byte = [0];
+        match (&mut &*self.stream).read(&mut byte) {
+            Ok(0) => true,
+            Ok(_) => false,
+            Err(e) => !matches!(
+                e.kind(),
+                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
+            ),
+        }
+    }
 }
 
 /// Reads the rest of the client's input, up to a limit. With unread input the kernel would discard our answer.
@@ -71,6 +113,8 @@ fn parse_request(line: &[u8]) -> Result<Request, Failure> {
     Ok(envelope.request)
 }
 
+/// The size of the output buffer, bytes.
+const BUFFER: usize = 64 * 1024;
 /// The time limit for the request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 /// The time limit for a write.

@@ -9,7 +9,7 @@ use crate::source_file::UnmatchedPattern;
 use crate::{
     Bmp, BmpTarget, Checks, Collector, Communities, ConfigError, Daemon, DynamicNeighbor, Exchange,
     GracefulRestart, History, Irr, IrrMemberSettings, Lookup, Metrics, Mrt, NamedPath, Neighbor,
-    Rpki, Sink, Sources, Sql, Stream, read, safe_file,
+    Rpki, Sink, Sources, Sql, Stream, Web, read, safe_file,
 };
 
 /// The whole configuration. Members are expanded to one neighbor per address.
@@ -35,6 +35,8 @@ pub struct Config {
     pub mrt: Option<Mrt>,
     /// The Prometheus endpoint.
     pub metrics: Option<Metrics>,
+    /// The looking glass and the REST interface.
+    pub web: Option<Web>,
     /// The look-up mirror; `None`: none.
     pub lookup: Option<Lookup>,
     /// Validated data of the RPKI; `None`: disabled.

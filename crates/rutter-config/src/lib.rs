@@ -74,5 +74,6 @@ pub use sections::sources::Sources;
 pub use sections::sql::{Login, Sql, Tls};
 pub use sections::stream::Stream;
 pub use sections::tags::Tags;
+pub use sections::web::Web;
 pub use sections::white_list::{WhiteList, WhiteRoute};
 pub use tag_notation::{ParseTagError, TagField, TagNotation};

@@ -18,12 +18,13 @@ use rutter_config::{Config, ConfigSource};
 use rutter_policy::ExportPolicy;
 use rutter_rib::{Rib, RibConfig};
 use rutter_session::StopReason;
+use rutter_web::WebServer;
 
 use crate::connection::memory_file;
 use crate::filter_sources::FilterSources;
 use crate::listener::{Acceptor, Listeners};
 use crate::mailbox::{Command, Mailbox};
-use crate::management::Service;
+use crate::management::ControlSocket;
 use crate::mrt::Archive;
 use crate::neighbor_settings::NeighborSettings;
 use crate::reactor::{self, Reactor, WAKE};
@@ -31,7 +32,7 @@ use crate::restart::{self, Restart, Stop};
 use crate::shared::{Clock, Loaded, Shared, StopOrder, StopRequest, Thread, unix_us};
 use crate::signals::Signals;
 use crate::status::PeerTable;
-use crate::{logging, memory, outbound_limits, privileges};
+use crate::{logging, memory, outbound_limits, privileges, web};
 
 /// Starts daemons.
 pub struct Daemon;
@@ -47,7 +48,7 @@ pub struct Handle {
     shared: Arc<Shared>,
     reactors: Vec<JoinHandle<()>>,
     acceptor: Option<(JoinHandle<()>, Waker)>,
-    control: Option<Service>,
+    control: Option<ControlSocket>,
     /// The thread that returns free memory; it ends when its sender is dropped.
     trimmer: Option<(Sender<()>, JoinHandle<()>)>,
     limits: Option<(Sender<()>, JoinHandle<()>)>,
@@ -213,7 +214,7 @@ impl Handle {
 
     fn spawn_services(&mut self, config: &Config) -> Result<(), StartError> {
         let path = &config.daemon.control_socket;
-        let control = Service::control(&self.shared, path).map_err(|error| StartError {
+        let control = ControlSocket::open(&self.shared, path).map_err(|error| StartError {
             what: format!("control socket {}", path.display()),
             error,
             hint: "write another `daemon.control-socket`, or let the daemon's user write there",
@@ -222,8 +223,13 @@ impl Handle {
         let mut outlets = self.shared.outlets.lock();
         if let Some(metrics) = &config.metrics {
             let what = format!("metrics on {}", metrics.listen);
-            let service = Service::metrics(&self.shared, metrics.listen).map_err(failed(&what))?;
-            outlets.metrics = Some(service);
+            let server = web::metrics(&self.shared, metrics).map_err(failed(&what))?;
+            outlets.metrics = Some(server);
+        }
+        if let Some(settings) = &config.web {
+            let what = format!("web on {}", settings.listen);
+            let server = web::looking_glass(&self.shared, settings).map_err(failed(&what))?;
+            outlets.web = Some(server);
         }
         if let Some(mrt) = &config.mrt {
             let mut archive = Archive::open(&self.shared, mrt).map_err(|error| StartError {
@@ -245,7 +251,13 @@ impl Handle {
     /// The address of the metrics endpoint, if there is one.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         let outlets = self.shared.outlets.lock();
-        outlets.metrics.as_ref().and_then(Service::tcp_address)
+        outlets.metrics.as_ref().map(WebServer::address)
+    }
+
+    /// The address of the looking glass, if there is one.
+    pub fn web_address(&self) -> Option<SocketAddr> {
+        let outlets = self.shared.outlets.lock();
+        outlets.web.as_ref().map(WebServer::address)
     }
 
     /// The table, for programs that write or read it in the same process.
@@ -317,8 +329,10 @@ impl Handle {
         }
         let outlets = std::mem::take(&mut *self.shared.outlets.lock());
         outlets.archive.into_iter().for_each(Archive::stop);
-        let services = self.control.take().into_iter().chain(outlets.metrics);
-        services.for_each(Service::stop);
+        let control = self.control.take();
+        control.into_iter().for_each(ControlSocket::stop);
+        let servers = outlets.metrics.into_iter().chain(outlets.web);
+        servers.for_each(WebServer::stop);
         tracing::info!("stopped");
     }
 }

@@ -51,6 +51,7 @@ mod status;
 mod stderr;
 mod transmitter;
 mod transport;
+mod web;
 mod write_queue;
 
 pub use allocator::trim as release_free_memory;

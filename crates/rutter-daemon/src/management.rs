@@ -1,9 +1,9 @@
-//! The control socket and the metrics endpoint. Each connection has its own thread with a low priority.
+//! The control socket, and what the daemon answers to management. Each connection has its own thread with a low priority.
 
 use std::collections::VecDeque;
 use std::fmt::Display;
 use std::fs;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -186,17 +186,11 @@ fn cpu_seconds() -> Option<f64> {
     Some((ticks(11)? + ticks(12)?) / 100.0)
 }
 
-/// A service with a thread that accepts connections.
-pub(crate) struct Service {
-    address: Address,
+/// The control socket, with a thread that accepts connections.
+pub(crate) struct ControlSocket {
+    path: PathBuf,
     stopping: Arc<AtomicBool>,
     thread: JoinHandle<()>,
-}
-
-#[derive(Clone)]
-enum Address {
-    Unix(PathBuf),
-    Tcp(SocketAddr),
 }
 
 /// The address that counts connections to a Unix socket.
@@ -204,60 +198,18 @@ const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// The largest number of connections at a time.
 const AT_A_TIME: usize = 32;
 
-impl Service {
-    /// The control socket.
-    pub(crate) fn control(shared: &Arc<Shared>, path: &Path) -> io::Result<Self> {
+impl ControlSocket {
+    /// Listens at a path.
+    pub(crate) fn open(shared: &Arc<Shared>, path: &Path) -> io::Result<Self> {
         let listener = rutter_api::listen(path)?;
         let backend = Arc::new(Management(Arc::clone(shared)));
-        let serve = move |stream: UnixStream| {
-            let _ = rutter_api::serve_connection(stream, &*backend);
-        };
-        let accept =
-            move |listener: &UnixListener| listener.accept().map(|(stream, _)| (stream, LOCAL));
-        let address = Address::Unix(path.to_owned());
-        Self::spawn("control", address, listener, accept, serve)
-    }
-
-    /// `GET /metrics`.
-    pub(crate) fn metrics(shared: &Arc<Shared>, address: SocketAddr) -> io::Result<Self> {
-        let listener = TcpListener::bind(address)?;
-        let address = listener.local_addr()?;
-        let backend = Arc::new(Management(Arc::clone(shared)));
-        let serve = move |stream: TcpStream| {
-            let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
-            let _ = stream.set_write_timeout(Some(Duration::from_secs(30)));
-            let _ = rutter_api::serve_metrics(stream, &*backend);
-        };
-        let accept = |listener: &TcpListener| {
-            let (stream, peer) = listener.accept()?;
-            Ok((stream, peer.ip()))
-        };
-        let address = Address::Tcp(address);
-        Self::spawn("metrics", address, listener, accept, serve)
-    }
-
-    /// The address of the metrics endpoint, with the port that the kernel chose.
-    pub(crate) fn tcp_address(&self) -> Option<SocketAddr> {
-        match self.address {
-            Address::Tcp(address) => Some(address),
-            Address::Unix(_) => None,
-        }
-    }
-
-    fn spawn<L: Send + 'static, S: Send + 'static>(
-        name: &'static str,
-        address: Address,
-        listener: L,
-        accept: impl Fn(&L) -> io::Result<(S, IpAddr)> + Send + 'static,
-        serve: impl Fn(S) + Clone + Send + 'static,
-    ) -> io::Result<Self> {
         let stopping = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&stopping);
         let thread = thread::Builder::new()
-            .name(name.into())
-            .spawn(move || accept_loop(&stop, name, &listener, accept, serve))?;
-        Ok(Service {
-            address,
+            .name("control".into())
+            .spawn(move || accept_loop(&stop, &listener, &backend))?;
+        Ok(ControlSocket {
+            path: path.to_owned(),
             stopping,
             thread,
         })
@@ -267,52 +219,40 @@ impl Service {
     pub(crate) fn stop(self) {
         self.stopping.store(true, Ordering::Release);
         // `accept` blocks: a connection of our own wakes the thread.
-        match &self.address {
-            Address::Unix(path) => {
-                let _ = UnixStream::connect(path);
-                let _ = fs::remove_file(path);
-            }
-            Address::Tcp(address) => {
-                let _ = TcpStream::connect_timeout(address, Duration::from_secs(1));
-            }
-        }
+        let _ = UnixStream::connect(&self.path);
+        let _ = fs::remove_file(&self.path);
         let _ = self.thread.join();
     }
 }
 
-fn accept_loop<L, S: Send + 'static>(
-    stopping: &AtomicBool,
-    name: &str,
-    listener: &L,
-    accept: impl Fn(&L) -> io::Result<(S, IpAddr)>,
-    serve: impl Fn(S) + Clone + Send + 'static,
-) {
+fn accept_loop(stopping: &AtomicBool, listener: &UnixListener, backend: &Arc<Management>) {
     let limits = ConnectionLimits::new(AT_A_TIME);
     let mut error_lines = LogRateLimit::new(10, Duration::from_secs(60));
     let mut log_error = move |text: &dyn Display| {
         if let Some(not_logged) = error_lines.allow(Instant::now()) {
-            tracing::warn!(not_logged, "{name} connections: {text}");
+            tracing::warn!(not_logged, "control connections: {text}");
         }
     };
     loop {
-        let accepted = accept(listener);
+        let accepted = listener.accept();
         if stopping.load(Ordering::Acquire) {
             return;
         }
         match accepted {
-            Ok((stream, peer)) => {
-                let slot = match limits.acquire(peer) {
+            Ok((stream, _)) => {
+                let slot = match limits.acquire(LOCAL) {
                     Ok(slot) => slot,
                     Err(reached) => {
                         log_error(&format_args!("{reached}, one was closed"));
                         continue;
                     }
                 };
-                let serve = serve.clone();
-                let spawned = thread::Builder::new().name(name.into()).spawn(move || {
+                let backend = Arc::clone(backend);
+                let thread = thread::Builder::new().name("control".into());
+                let spawned = thread.spawn(move || {
                     let _slot = slot;
                     privileges::yield_to_routing();
-                    serve(stream);
+                    let _ = rutter_api::serve_connection(stream, &*backend);
                 });
                 if let Err(error) = spawned {
                     log_error(&format_args!("cannot serve one: {error}"));

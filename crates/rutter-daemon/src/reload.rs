@@ -1,23 +1,25 @@
 //! Reloads the configuration of a running daemon: all changes or none, and only the differences.
 
-use std::net::IpAddr;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 
 use rutter_api::ReloadError;
-use rutter_config::{Changed, Config, ConfigSource, Diff};
+use rutter_config::{Changed, Config, ConfigSource, Diff, Web};
 use rutter_policy::{ExportPolicy, ImportPolicy};
 use rutter_rib::{PeerId, PreviewedPolicy, PreviewedRoute, Snapshot};
+use rutter_web::WebServer;
 
 use crate::filter_sources::FilterSources;
 use crate::logging;
 use crate::mailbox::Command;
-use crate::management::Service;
 use crate::mrt::Archive;
 use crate::neighbor_settings::NeighborSettings;
 use crate::shared::{PostError, Shared, unix_us};
 use crate::status::PeerStatus;
 use crate::transport;
+use crate::web;
 
 /// Reads the configuration file and applies the differences. After an error nothing has changed.
 pub(crate) fn reload(shared: &Arc<Shared>) -> Result<Diff, ReloadError> {
@@ -264,9 +266,10 @@ fn change_dynamic(shared: &Shared, old: &Config, new: &Config, changes: &mut Cha
     }
 }
 
-/// A metrics endpoint that listens and an archive that can write, before they replace the old ones.
+/// Web servers that listen and an archive that can write, before they replace the old ones.
 struct Prepared {
-    metrics: Option<Service>,
+    metrics: Option<WebServer>,
+    web: Option<WebServer>,
     archive: Option<Archive>,
 }
 
@@ -284,35 +287,70 @@ fn prepare_outlets(shared: &Arc<Shared>, new: &Config) -> Result<Prepared, Reloa
     });
     let archive = archive.transpose()?;
     let metrics = new.metrics.as_ref().filter(|_| old.metrics != new.metrics);
-    let started = metrics.map(|metrics| {
-        Service::metrics(shared, metrics.listen).map_err(|error| {
-            let address = metrics.listen;
-            ReloadError::Other(format!(
-                "metrics: cannot listen on {address}: {error}; write another address"
-            ))
-        })
+    let metrics = metrics.map(|new| {
+        web::metrics(shared, new).map_err(|error| cannot_listen("metrics", new.listen, &error))
     });
-    match started.transpose() {
-        Ok(metrics) => Ok(Prepared { metrics, archive }),
-        Err(error) => {
+    let address = |web: &Option<Web>| web.as_ref().map(|web| web.listen);
+    let web = new.web.as_ref();
+    let web = web.filter(|_| address(&old.web) != address(&new.web));
+    let web = web.map(|new| {
+        web::looking_glass(shared, new).map_err(|error| cannot_listen("web", new.listen, &error))
+    });
+    match (metrics.transpose(), web.transpose()) {
+        (Ok(metrics), Ok(web)) => Ok(Prepared {
+            metrics,
+            web,
+            archive,
+        }),
+        (metrics, web) => {
             archive.into_iter().for_each(Archive::stop);
-            Err(error)
+            let (metrics, web) = (stop_started(metrics), stop_started(web));
+            Err(metrics.or(web).expect("one of them failed"))
         }
     }
 }
 
-/// Replaces the metrics endpoint and the archive where their settings changed.
+/// Stops a server that started beside one that did not. Returns the error of one that did not.
+fn stop_started(result: Result<Option<WebServer>, ReloadError>) -> Option<ReloadError> {
+    match result {
+        Ok(started) => {
+            started.into_iter().for_each(WebServer::stop);
+            None
+        }
+        Err(error) => Some(error),
+    }
+}
+
+fn cannot_listen(section: &str, address: SocketAddr, error: &io::Error) -> ReloadError {
+    ReloadError::Other(format!(
+        "{section}: cannot listen on {address}: {error}; write another address"
+    ))
+}
+
+/// Replaces the web servers and the archive where their settings changed.
 fn change_outlets(shared: &Arc<Shared>, old: &Config, new: &Config, prepared: Prepared) {
     let mut outlets = shared.outlets.lock();
     if old.metrics != new.metrics {
-        outlets.metrics.take().into_iter().for_each(Service::stop);
+        outlets.metrics.take().into_iter().for_each(WebServer::stop);
         outlets.metrics = prepared.metrics;
     }
+    change_web(&mut outlets.web, new.web.as_ref(), prepared.web);
     if old.mrt != new.mrt {
         // The old archive completes its files first: the new one may use the same names.
         outlets.archive.take().into_iter().for_each(Archive::stop);
         outlets.archive = prepared.archive;
         outlets.archive.iter_mut().for_each(Archive::begin);
+    }
+}
+
+/// Replaces the looking glass if it listens elsewhere; else it goes on with the new limit.
+fn change_web(running: &mut Option<WebServer>, new: Option<&Web>, prepared: Option<WebServer>) {
+    if prepared.is_some() || new.is_none() {
+        running.take().into_iter().for_each(WebServer::stop);
+        *running = prepared;
+    }
+    if let (Some(server), Some(new)) = (running, new) {
+        server.set_requests_per_second(new.requests_per_second);
     }
 }
 

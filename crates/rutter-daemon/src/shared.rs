@@ -11,12 +11,12 @@ use parking_lot::{Mutex, RwLock};
 use rutter_api::CollectorServices;
 use rutter_config::{Config, ConfigSource};
 use rutter_rib::Rib;
+use rutter_web::WebServer;
 
 use crate::filter_sources::FilterSources;
 use crate::listener::Listeners;
 use crate::logging::LogRing;
 use crate::mailbox::{Command, Mailbox};
-use crate::management::Service;
 use crate::mrt::Archive;
 use crate::neighbor_settings::NeighborSettings;
 use crate::reactor::Reactor;
@@ -55,7 +55,9 @@ pub(crate) struct Shared {
 /// The configured services besides BGP.
 #[derive(Default)]
 pub(crate) struct Outlets {
-    pub(crate) metrics: Option<Service>,
+    pub(crate) metrics: Option<WebServer>,
+    /// The looking glass and the REST interface.
+    pub(crate) web: Option<WebServer>,
     pub(crate) archive: Option<Archive>,
 }
 

@@ -47,5 +47,5 @@ pub use read::feed_batch::Body;
 pub use read::lookup::{Lookup, RouteFilter};
 pub use read::memory::MemoryRow;
 pub use read::preview::{PreviewedPolicy, PreviewedRoute};
-pub use read::snapshot::{DestinationView, PeerSummary, RouteView, Snapshot};
+pub use read::snapshot::{DestinationPlace, DestinationView, PeerSummary, RouteView, Snapshot};
 pub use rib::{Rib, RibConfig};

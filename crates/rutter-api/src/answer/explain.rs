@@ -40,7 +40,7 @@ fn find(backend: &dyn Backend, target: &str) -> Result<Explanation, Failure> {
     prefixes_for(target)
         .map_err(Failure::Refused)?
         .find_map(|prefix| backend.explain(prefix))
-        .ok_or_else(|| Failure::refused(format!("the table has no route to {target}")))
+        .ok_or_else(|| Failure::NotFound(format!("the table has no route to {target}")))
 }
 
 /// Returns the prefixes to try: the prefix itself, or for an address all lengths from the longest.

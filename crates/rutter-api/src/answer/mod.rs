@@ -6,22 +6,28 @@ mod explain;
 mod filter;
 mod log;
 mod lookup;
+mod page_cursor;
 mod peers;
 mod route_changes;
 mod routes;
 mod row_writer;
 mod what_if;
 
-pub(crate) use row_writer::{Failure, RowWriter};
+pub use row_writer::{Failure, RowSink};
+
+use row_writer::RowWriter;
 
 use crate::{Backend, Done, Line, MemoryRow, Request};
 
-/// Writes the answer to `rows`. The caller writes the last line.
-pub(crate) fn answer(
+/// Writes the rows of an answer to `sink`, and returns its end. The transport sends the end in a form of its own.
+///
+/// Blocks for as long as the answer takes, so it needs a thread that may wait.
+pub fn answer(
     request: &Request,
     backend: &dyn Backend,
-    rows: &mut RowWriter<'_>,
+    sink: &mut dyn RowSink,
 ) -> Result<Done, Failure> {
+    let rows = &mut RowWriter::new(sink);
     match request {
         Request::Status => rows.send(&Line::Status(Box::new(backend.status())))?,
         Request::Peers => peers::all(backend, rows)?,

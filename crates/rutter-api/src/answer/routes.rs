@@ -6,6 +6,7 @@ use rutter_net::Prefix;
 use rutter_rib::{AttrSet, RouteView, Snapshot};
 
 use super::filter::Filter;
+use super::page_cursor::PageCursor;
 use super::{Failure, RowWriter};
 use crate::convert::{Sources, attributes_row, findings_of, route_row};
 use crate::{AttributeSetRow, Backend, Done, Line, RejectedRow, RouteFilter};
@@ -55,17 +56,29 @@ fn each(
 ) -> Result<Done, Failure> {
     let filter = Filter::new(wanted, snapshot)?;
     let limit = wanted.limit.unwrap_or(u64::MAX);
+    let pages = wanted.after.as_deref();
+    let start = PageCursor::parse(pages.unwrap_or_default())?;
     for family in filter.families() {
-        for destination in snapshot.destinations(family) {
+        let Some(first) = start.start(family) else {
+            continue;
+        };
+        for (place, destination) in snapshot.destinations_from(family, first) {
             if !filter.wants(destination.prefix) {
                 continue;
+            }
+            if pages.is_some() && rows.count() >= limit {
+                let next = PageCursor { family, place };
+                return Ok(Done {
+                    next: Some(next.to_string()),
+                    ..done(rows, true)
+                });
             }
             for (i, route) in destination.routes.iter().enumerate() {
                 let best = i == 0 && route.reject.is_none();
                 if !filter.matches(route, best) {
                     continue;
                 }
-                if rows.count() == limit {
+                if pages.is_none() && rows.count() == limit {
                     return Ok(done(rows, true));
                 }
                 rows.send(&line(destination.prefix, route, best))?;
@@ -116,6 +129,6 @@ fn done(rows: &RowWriter<'_>, truncated: bool) -> Done {
     Done {
         rows: rows.count(),
         truncated,
-        message: None,
+        ..Done::default()
     }
 }

@@ -1,15 +1,16 @@
-//! Writes the rows of an answer to the client.
+//! Passes the rows of an answer to the transport.
 
-use std::io::{self, Read as _, Write};
-use std::os::unix::net::UnixStream;
+use std::io;
 
 use crate::Line;
 
 /// The reason why an answer ends early.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// The request is refused, with a message for the user.
     Refused(String),
+    /// The request names something that does not exist, with a message for the user.
+    NotFound(String),
     /// The client has disconnected or is too slow.
     Disconnected(io::Error),
 }
@@ -27,38 +28,37 @@ impl Failure {
     }
 }
 
-/// Writes lines through a buffer of fixed size.
+/// The transport of an answer.
+pub trait RowSink {
+    /// Takes a row. An error ends the answer.
+    fn write_row(&mut self, line: &Line) -> io::Result<()>;
+    /// Passes all rows on to the client.
+    fn flush(&mut self) -> io::Result<()>;
+    /// Returns whether the client has disconnected. May wait for a moment.
+    fn client_has_disconnected(&self) -> bool;
+}
+
+/// Counts the rows of an answer.
 pub(crate) struct RowWriter<'a> {
-    out: io::BufWriter<&'a UnixStream>,
-    stream: &'a UnixStream,
+    sink: &'a mut dyn RowSink,
     count: u64,
 }
 
 impl<'a> RowWriter<'a> {
-    /// Creates a writer for this client.
-    pub(crate) fn new(stream: &'a UnixStream) -> Self {
-        RowWriter {
-            out: io::BufWriter::with_capacity(BUFFER, stream),
-            stream,
-            count: 0,
-        }
+    /// Creates a writer for this transport.
+    pub(crate) fn new(sink: &'a mut dyn RowSink) -> Self {
+        RowWriter { sink, count: 0 }
     }
 
     /// Writes a row.
     pub(crate) fn send(&mut self, line: &Line) -> Result<(), Failure> {
         self.count += 1;
-        self.write(line).map_err(Failure::Disconnected)
+        self.sink.write_row(line).map_err(Failure::Disconnected)
     }
 
-    /// Writes the last line and flushes the buffer.
-    pub(crate) fn end(&mut self, line: &Line) -> io::Result<()> {
-        self.write(line)?;
-        self.out.flush()
-    }
-
-    /// Flushes the buffer.
+    /// Passes all rows on to the client.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
-        self.out.flush().map_err(Failure::Disconnected)
+        self.sink.flush().map_err(Failure::Disconnected)
     }
 
     /// Returns the number of rows written.
@@ -66,23 +66,8 @@ impl<'a> RowWriter<'a> {
         self.count
     }
 
-    /// Returns whether the client has closed the connection. Waits up to the read timeout of the stream.
+    /// Returns whether the client has disconnected.
     pub(crate) fn client_has_disconnected(&self) -> bool {
-        let mut byte = [0];
-        match (&mut &*self.stream).read(&mut byte) {
-            Ok(0) => true,
-            Ok(_) => false,
-            Err(e) => !matches!(
-                e.kind(),
-                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
-            ),
-        }
-    }
-
-    fn write(&mut self, line: &Line) -> io::Result<()> {
-        serde_json::to_writer(&mut self.out, line)?;
-        self.out.write_all(b"\n")
+        self.sink.client_has_disconnected()
     }
 }
-
-const BUFFER: usize = 64 * 1024;

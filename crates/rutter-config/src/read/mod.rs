@@ -126,6 +126,7 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
         graceful_restart,
         mrt: root.optional("mrt", |_, _| {}),
         metrics: root.optional("metrics", |_, _| {}),
+        web: root.optional("web", |_, _| {}),
         collector: root.with_defaults("collector"),
         lookup: root.optional("lookup", |_, _| {}),
         rpki,

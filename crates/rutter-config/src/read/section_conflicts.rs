@@ -18,6 +18,9 @@ pub(super) fn check(root: &Root<'_>, config: &Config) {
     if let Some(metrics) = &config.metrics {
         claims.listen("metrics", &[metrics.listen]);
     }
+    if let Some(web) = &config.web {
+        claims.listen("web", &[web.listen]);
+    }
     if let Some(bmp) = &config.bmp {
         claims.listen("bmp", &bmp.listen);
     }

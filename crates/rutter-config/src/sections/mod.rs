@@ -24,6 +24,7 @@ pub(crate) mod sources;
 pub(crate) mod sql;
 pub(crate) mod stream;
 pub(crate) mod tags;
+pub(crate) mod web;
 pub(crate) mod white_list;
 
 use crate::Config;
@@ -50,6 +51,7 @@ use sources::Sources;
 use sql::Sql;
 use stream::Stream;
 use tags::Tags;
+use web::Web;
 use white_list::WhiteList;
 
 /// A section as the manual shows it.
@@ -95,6 +97,7 @@ pub const SECTIONS: &[SectionKeys] = &[
     of::<GracefulRestart>(),
     of::<Mrt>(),
     of::<Metrics>(),
+    of::<Web>(),
     of::<Lookup>(),
     of::<Rpki>(),
     of::<Irr>(),
@@ -212,6 +215,7 @@ parts! {
     graceful_restart "graceful-restart" whole::<GracefulRestart>();
     mrt "mrt" whole::<Mrt>();
     metrics "metrics" whole::<Metrics>();
+    web "web" whole::<Web>();
     rpki "rpki" whole::<Rpki>();
     irr "irr" whole::<Irr>();
     sources "sources" whole::<Sources>();

@@ -5,6 +5,7 @@ mod process;
 mod restart;
 mod sources;
 mod support;
+mod web;
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};

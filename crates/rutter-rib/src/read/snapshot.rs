@@ -37,6 +37,15 @@ pub struct PeerSummary {
     pub counts: PerFamily<RouteCounts>,
 }
 
+/// The place of a destination in the table. The default is the start.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct DestinationPlace {
+    /// The shard.
+    pub shard: u32,
+    /// The slot in it.
+    pub slot: u32,
+}
+
 /// A destination with its routes.
 #[derive(Debug)]
 pub struct DestinationView<'a> {
@@ -178,9 +187,22 @@ impl Snapshot {
         &self,
         family: Family,
     ) -> Box<dyn Iterator<Item = DestinationView<'_>> + '_> {
+        let start = DestinationPlace::default();
+        Box::new(self.destinations_from(family, start).map(|(_, view)| view))
+    }
+
+    /// The destinations of a family from a place on, each with its place. The order is that of the places.
+    ///
+    /// A destination keeps its place while it has routes. So a reader that goes on in a later snapshot sees each
+    /// destination exactly once that has routes all the time.
+    pub fn destinations_from(
+        &self,
+        family: Family,
+        start: DestinationPlace,
+    ) -> Box<dyn Iterator<Item = (DestinationPlace, DestinationView<'_>)> + '_> {
         match family {
-            Family::Ipv4Unicast => Box::new(self.walk(&self.ipv4)),
-            Family::Ipv6Unicast => Box::new(self.walk(&self.ipv6)),
+            Family::Ipv4Unicast => Box::new(self.walk(&self.ipv4, start)),
+            Family::Ipv6Unicast => Box::new(self.walk(&self.ipv6, start)),
         }
     }
 
@@ -205,15 +227,35 @@ impl Snapshot {
     fn walk<'a, K: Key>(
         &'a self,
         shards: &'a [Vec<Arc<Book<K>>>],
-    ) -> impl Iterator<Item = DestinationView<'a>> {
+        start: DestinationPlace,
+    ) -> impl Iterator<Item = (DestinationPlace, DestinationView<'a>)> {
+        let first = start.shard as usize;
+        let in_shard = move |(shard, books): (usize, &'a Vec<Arc<Book<K>>>)| {
+            let skipped = if shard == first {
+                start.slot as usize
+            } else {
+                0
+            };
+            let slots = books.iter().flat_map(|book| book.iter()).flatten();
+            slots
+                .enumerate()
+                .skip(skipped)
+                .map(move |(slot, destination)| (shard, slot, destination))
+        };
         shards
             .iter()
-            .flatten()
-            .flat_map(|book| book.iter())
-            .flatten()
-            .filter(|destination| !destination.routes.is_empty())
-            .map(|destination| view(destination, &self.context))
-            .filter(|view| !view.routes.is_empty())
+            .enumerate()
+            .skip(first)
+            .flat_map(in_shard)
+            .filter(|(_, _, destination)| !destination.routes.is_empty())
+            .map(|(shard, slot, destination)| {
+                let place = DestinationPlace {
+                    shard: shard as u32,
+                    slot: slot as u32,
+                };
+                (place, view(destination, &self.context))
+            })
+            .filter(|(_, view)| !view.routes.is_empty())
     }
 
     /// The number of destinations of a family that have routes; walks them.

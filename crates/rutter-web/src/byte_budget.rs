@@ -1,0 +1,76 @@
+//! A limit on the bytes of answers that wait for their readers.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::{Body, Frame, SizeHint};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Limits the bytes of all answers that are in memory.
+pub(crate) struct ByteBudget(Arc<Semaphore>);
+
+/// The unit of the budget, bytes.
+const UNIT: usize = 4_096;
+
+impl ByteBudget {
+    pub(crate) fn new(bytes: usize) -> Self {
+        ByteBudget(Arc::new(Semaphore::new(bytes / UNIT)))
+    }
+
+    /// Makes a body that counts until it is sent or dropped. Returns `None` if the budget is used up.
+    pub(crate) fn body(&self, bytes: Vec<u8>) -> Option<CountedBody> {
+        let units = u32::try_from(bytes.len().div_ceil(UNIT)).ok()?;
+        let permit = Arc::clone(&self.0).try_acquire_many_owned(units).ok()?;
+        Some(CountedBody {
+            bytes: Full::from(bytes),
+            _permit: Some(permit),
+        })
+    }
+}
+
+/// A body of known length.
+pub(crate) struct CountedBody {
+    bytes: Full<Bytes>,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl CountedBody {
+    /// A body that costs no memory of its own.
+    pub(crate) fn fixed(bytes: &'static [u8]) -> Self {
+        CountedBody {
+            bytes: Full::from(Bytes::from_static(bytes)),
+            _permit: None,
+        }
+    }
+
+    /// A short body, which does not count.
+    pub(crate) fn short(bytes: Vec<u8>) -> Self {
+        CountedBody {
+            bytes: Full::from(bytes),
+            _permit: None,
+        }
+    }
+}
+
+impl Body for CountedBody {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        Pin::new(&mut self.bytes).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.bytes.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.bytes.size_hint()
+    }
+}

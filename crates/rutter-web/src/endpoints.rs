@@ -1,0 +1,246 @@
+//! The paths of the REST interface.
+
+use rutter_api::{FamilyFilter, LookupQuery, Request, RouteFilter, RouteSelector};
+
+use crate::endpoint::{Endpoint, Parameter, Place};
+use crate::problem::Problem;
+use crate::query::Query;
+
+/// The rows of a page without `limit`.
+const PAGE: u64 = 100;
+/// The largest `limit`.
+pub(crate) const LONGEST_PAGE: u64 = 1_000;
+/// The largest number of addresses in one look-up.
+const LOOKUPS: usize = 256;
+
+/// All paths, the longer ones first where one begins with another.
+pub(crate) const ENDPOINTS: &[Endpoint] = &[
+    Endpoint {
+        path: "/api/v1/status",
+        summary: "The process: version, time since its start, sessions, memory.",
+        parameters: &[],
+        row: "status",
+        request: |_| Ok(Request::Status),
+    },
+    Endpoint {
+        path: "/api/v1/peers",
+        summary: "All sessions with their routes, by address.",
+        parameters: &[],
+        row: "peer",
+        request: |_| Ok(Request::Peers),
+    },
+    Endpoint {
+        path: "/api/v1/peers/{peer}",
+        summary: "The sessions of one neighbor.",
+        parameters: &[path(
+            "peer",
+            "A name, an address, or an AS number such as AS64500.",
+        )],
+        row: "peer",
+        request: |query| {
+            Ok(Request::Peer {
+                peer: query.target(),
+            })
+        },
+    },
+    Endpoint {
+        path: "/api/v1/routes",
+        summary: "Routes as received, page by page.",
+        parameters: &FILTERS,
+        row: "route",
+        request: |query| Ok(Request::Routes(filter(query)?)),
+    },
+    Endpoint {
+        path: "/api/v1/rejected",
+        summary: "Rejected routes with all reasons and the evidence, page by page.",
+        parameters: &FILTERS,
+        row: "rejected",
+        request: |query| Ok(Request::Rejected(filter(query)?)),
+    },
+    Endpoint {
+        path: "/api/v1/route/{target}",
+        summary: "The routes of one destination, best first.",
+        parameters: &[TARGET],
+        row: "route",
+        request: |query| {
+            Ok(Request::Route {
+                target: query.target(),
+            })
+        },
+    },
+    Endpoint {
+        path: "/api/v1/explain/{target}",
+        summary: "All candidates of a destination, the step that decided, and what each client receives.",
+        parameters: &[TARGET],
+        row: "explain",
+        request: |query| {
+            Ok(Request::Explain {
+                target: query.target(),
+                what_if: None,
+            })
+        },
+    },
+    Endpoint {
+        path: "/api/v1/lookup/{addresses}",
+        summary: "The longest match of each address.",
+        parameters: &[
+            path("addresses", "Up to 256 addresses with commas between them."),
+            query("peer", "string", "Only routes of this neighbor."),
+        ],
+        row: "lookup",
+        request: lookup,
+    },
+    Endpoint {
+        path: "/api/v1/attributes",
+        summary: "The distinct attribute sets, the most used first.",
+        parameters: &[LIMIT],
+        row: "attribute-set",
+        request: |query| {
+            Ok(Request::Attributes {
+                limit: Some(limit(query)?),
+            })
+        },
+    },
+    Endpoint {
+        path: "/api/v1/sources",
+        summary: "The sources of outside data: state, age and size.",
+        parameters: &[],
+        row: "source",
+        request: |_| Ok(Request::Sources),
+    },
+    Endpoint {
+        path: "/api/v1/memory",
+        summary: "Memory by purpose.",
+        parameters: &[],
+        row: "memory",
+        request: |_| Ok(Request::Memory),
+    },
+    Endpoint {
+        path: "/api/v1/sinks",
+        summary: "The databases and brokers of a collector.",
+        parameters: &[],
+        row: "sink",
+        request: |_| Ok(Request::Sinks),
+    },
+    Endpoint {
+        path: "/api/v1/routers",
+        summary: "The routers that report to a collector by BMP.",
+        parameters: &[],
+        row: "router",
+        request: |_| Ok(Request::Routers),
+    },
+];
+
+const fn path(name: &'static str, about: &'static str) -> Parameter {
+    Parameter {
+        name,
+        place: Place::Path,
+        kind: "string",
+        about,
+    }
+}
+
+const fn query(name: &'static str, kind: &'static str, about: &'static str) -> Parameter {
+    Parameter {
+        name,
+        place: Place::Query,
+        kind,
+        about,
+    }
+}
+
+const TARGET: Parameter = path("target", "A prefix, or an address for its longest match.");
+const LIMIT: Parameter = query(
+    "limit",
+    "integer",
+    "Rows of a page: 100 unless given, at most 1000. A page ends with a whole destination.",
+);
+
+const FILTERS: [Parameter; 11] = [
+    query(
+        "peer",
+        "string",
+        "From this neighbor: name, address or AS number.",
+    ),
+    query("family", "string", "ipv4 or ipv6."),
+    query("within", "string", "This prefix and everything inside it."),
+    query("origin-as", "integer", "Originated by this AS."),
+    query("path-as", "integer", "With this AS anywhere in the path."),
+    query(
+        "community",
+        "string",
+        "With this standard or large community.",
+    ),
+    query(
+        "reason",
+        "string",
+        "Rejected for this reason: name or number.",
+    ),
+    query("rejected", "boolean", "Rejected routes only."),
+    query("best", "boolean", "Best routes only."),
+    LIMIT,
+    query("after", "string", "The `next` of the page before."),
+];
+
+fn filter(query: &Query) -> Result<RouteFilter, Problem> {
+    let family = match query.text("family").as_deref() {
+        None => None,
+        Some("ipv4") => Some(FamilyFilter::Ipv4),
+        Some("ipv6") => Some(FamilyFilter::Ipv6),
+        Some(other) => {
+            return Err(Problem::bad(format!(
+                "family: `{other}`: write ipv4 or ipv6"
+            )));
+        }
+    };
+    Ok(RouteFilter {
+        peer: query.text("peer"),
+        family,
+        within: query.value("within")?,
+        origin_as: query.value("origin-as")?,
+        path_as: query.value("path-as")?,
+        community: query.text("community"),
+        reason: query.text("reason"),
+        rejected: query.flag("rejected")?,
+        best: query.flag("best")?,
+        limit: Some(limit(query)?),
+        after: Some(query.text("after").unwrap_or_default()),
+    })
+}
+
+fn limit(query: &Query) -> Result<u64, Problem> {
+    let limit = query.value("limit")?.unwrap_or(PAGE);
+    match limit {
+        1..=LONGEST_PAGE => Ok(limit),
+        _ => Err(Problem::bad(format!(
+            "limit: write a number from 1 to {LONGEST_PAGE}, and use `next` for more"
+        ))),
+    }
+}
+
+fn lookup(query: &Query) -> Result<Request, Problem> {
+    let read = |text: &str| {
+        text.trim()
+            .parse()
+            .map_err(|_| Problem::bad(format!("`{text}` is not an IP address")))
+    };
+    let addresses: Vec<_> = query
+        .target()
+        .split(',')
+        .map(read)
+        .collect::<Result<_, _>>()?;
+    if addresses.len() > LOOKUPS {
+        return Err(Problem::bad(format!(
+            "{} addresses are too many: write at most {LOOKUPS}",
+            addresses.len()
+        )));
+    }
+    Ok(Request::Lookup(LookupQuery {
+        addresses,
+        routes: RouteSelector {
+            peers: query.text("peer").into_iter().collect(),
+            next_hops: Vec::new(),
+        },
+        or_best: false,
+    }))
+}

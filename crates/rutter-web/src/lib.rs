@@ -1,0 +1,24 @@
+//! HTTP: the REST interface, the looking glass and the metrics, read only.
+//!
+//! ```text
+//! GET /api/v1/routes?within=… ─► Endpoint ─► rutter_api::Request ─► rutter_api::answer ─► one page of rows as JSON
+//! GET /                       ─► the looking glass, which asks the interface
+//! GET /metrics                ─► rutter_api::prometheus
+//! ```
+//! One thread serves the connections, and a few threads compute answers from snapshots. Routing waits for none of them.
+//! Everything that a client can use is limited: connections, requests a second, the time of a request, the bytes of an
+//! answer, and the bytes that wait for slow readers. See `docs/api.md`.
+
+mod byte_budget;
+mod endpoint;
+mod endpoints;
+mod openapi;
+mod page;
+mod pages;
+mod problem;
+mod query;
+mod request_rate;
+mod responder;
+mod server;
+
+pub use server::{Site, WebServer, WebSettings};

@@ -1,0 +1,97 @@
+//! The description of the REST interface (OpenAPI 3.1).
+
+use serde_json::{Value, json};
+
+use crate::endpoint::{Endpoint, Place};
+use crate::endpoints::ENDPOINTS;
+
+/// The path of the description.
+pub(crate) const PATH: &str = "/api/v1/openapi.json";
+
+/// Describes all paths.
+pub(crate) fn document() -> Value {
+    let paths: serde_json::Map<String, Value> = ENDPOINTS
+        .iter()
+        .map(|endpoint| {
+            (
+                endpoint.path.to_owned(),
+                json!({"get": operation(endpoint)}),
+            )
+        })
+        .collect();
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Rutter",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Reads the table, the sessions and the sources of a Rutter daemon. Rows are those of `rutter --json`.",
+        },
+        "paths": paths,
+        "components": {"schemas": {"Problem": problem()}},
+    })
+}
+
+fn operation(endpoint: &Endpoint) -> Value {
+    let parameters: Vec<Value> = endpoint
+        .parameters
+        .iter()
+        .map(|one| {
+            let place = match one.place {
+                Place::Path => "path",
+                Place::Query => "query",
+            };
+            json!({
+                "name": one.name,
+                "in": place,
+                "required": one.place == Place::Path,
+                "description": one.about,
+                "schema": {"type": one.kind},
+            })
+        })
+        .collect();
+    let name = endpoint.path.trim_start_matches("/api/v1/");
+    json!({
+        "operationId": name.replace(['/', '{', '}'], " ").trim().replace("  ", "-").replace(' ', "-"),
+        "summary": endpoint.summary,
+        "parameters": parameters,
+        "responses": {
+            "200": {
+                "description": "A page of rows.",
+                "content": {"application/json": {"schema": page(endpoint.row)}},
+            },
+            "default": {
+                "description": "An error (RFC 9457).",
+                "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+            },
+        },
+    })
+}
+
+fn page(row: &str) -> Value {
+    json!({
+        "type": "object",
+        "required": ["rows", "truncated"],
+        "additionalProperties": false,
+        "properties": {
+            "rows": {"type": "array", "items": {
+                "type": "object",
+                "required": ["kind"],
+                "properties": {"kind": {"const": row}},
+            }},
+            "truncated": {"type": "boolean", "description": "More rows exist."},
+            "next": {"type": "string", "description": "The value of `after` for the next page."},
+        },
+    })
+}
+
+fn problem() -> Value {
+    json!({
+        "type": "object",
+        "required": ["title", "status", "detail"],
+        "properties": {
+            "title": {"type": "string"},
+            "status": {"type": "integer"},
+            "detail": {"type": "string", "description": "What happened, and what to do."},
+        },
+    })
+}

@@ -1,0 +1,68 @@
+//! One page of rows as JSON.
+
+use std::io::{self, Write as _};
+
+use hyper::StatusCode;
+use rutter_api::{Backend, Failure, Line, Request, RowSink};
+
+use crate::problem::Problem;
+
+/// The largest answer, bytes: a thousand routes take about one million.
+const LONGEST_ANSWER: usize = 16 << 20;
+
+/// Answers a request as `{"rows":[…],"truncated":false}`, with `next` where more pages follow. Blocks while it computes.
+pub(crate) fn page(request: &Request, backend: &dyn Backend) -> Result<Vec<u8>, Problem> {
+    let mut sink = PageSink {
+        json: b"{\"rows\":[".to_vec(),
+        is_empty: true,
+    };
+    let done = rutter_api::answer(request, backend, &mut sink).map_err(problem)?;
+    let mut json = sink.json;
+    let end = serde_json::json!({"truncated": done.truncated, "next": done.next});
+    json.extend_from_slice(b"],\"truncated\":");
+    json.extend_from_slice(end["truncated"].to_string().as_bytes());
+    if done.next.is_some() {
+        json.extend_from_slice(b",\"next\":");
+        json.extend_from_slice(end["next"].to_string().as_bytes());
+    }
+    json.push(b'}');
+    Ok(json)
+}
+
+fn problem(failure: Failure) -> Problem {
+    match failure {
+        Failure::Refused(detail) => Problem::bad(detail),
+        Failure::NotFound(detail) => Problem::new(StatusCode::NOT_FOUND, detail),
+        Failure::Disconnected(error) => {
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
+        }
+    }
+}
+
+struct PageSink {
+    json: Vec<u8>,
+    is_empty: bool,
+}
+
+impl RowSink for PageSink {
+    fn write_row(&mut self, line: &Line) -> io::Result<()> {
+        if self.json.len() > LONGEST_ANSWER {
+            return Err(io::Error::other(format!(
+                "the answer is longer than {LONGEST_ANSWER} bytes: ask for fewer rows"
+            )));
+        }
+        if !self.is_empty {
+            self.json.write_all(b",")?;
+        }
+        self.is_empty = false;
+        Ok(serde_json::to_writer(&mut self.json, line)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn client_has_disconnected(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,27 @@
+//! The files of the looking glass, which are part of the program.
+
+/// A file.
+pub(crate) struct PageFile {
+    pub(crate) path: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) bytes: &'static [u8],
+}
+
+/// All files.
+pub(crate) const FILES: &[PageFile] = &[
+    PageFile {
+        path: "/",
+        kind: "text/html; charset=utf-8",
+        bytes: include_bytes!("../assets/index.html"),
+    },
+    PageFile {
+        path: "/looking-glass.css",
+        kind: "text/css; charset=utf-8",
+        bytes: include_bytes!("../assets/looking-glass.css"),
+    },
+    PageFile {
+        path: "/looking-glass.js",
+        kind: "text/javascript; charset=utf-8",
+        bytes: include_bytes!("../assets/looking-glass.js"),
+    },
+];

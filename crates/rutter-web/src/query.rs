@@ -1,0 +1,73 @@
+//! The parameters of a request.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use crate::endpoint::{Endpoint, Place};
+use crate::problem::Problem;
+
+/// The parameters of one request, checked against those of its endpoint.
+pub(crate) struct Query {
+    /// The rest of the path, decoded; empty for endpoints without one.
+    target: String,
+    pairs: Vec<(String, String)>,
+}
+
+impl Query {
+    /// Reads the parameters. An unknown or repeated one is an error, so that a misspelt filter never returns everything.
+    pub(crate) fn new(endpoint: &Endpoint, target: &str, query: &str) -> Result<Self, Problem> {
+        let target = percent_encoding::percent_decode_str(target).decode_utf8();
+        let target = target.map_err(|_| Problem::bad("the path is not UTF-8"))?;
+        let mut pairs: Vec<(String, String)> = Vec::new();
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            let known = |one: &&crate::endpoint::Parameter| one.place == Place::Query;
+            let mut names = endpoint.parameters.iter().filter(known).map(|one| one.name);
+            if !names.clone().any(|known| known == name) {
+                let all: Vec<_> = names.by_ref().collect();
+                return Err(Problem::bad(match all.is_empty() {
+                    true => format!("`{name}` is unknown: {} has no parameters", endpoint.path),
+                    false => format!("`{name}` is unknown; write one of {}", all.join(", ")),
+                }));
+            }
+            if pairs.iter().any(|(other, _)| *other == name) {
+                return Err(Problem::bad(format!("`{name}` stands twice")));
+            }
+            pairs.push((name.into_owned(), value.into_owned()));
+        }
+        Ok(Query {
+            target: target.into_owned(),
+            pairs,
+        })
+    }
+
+    /// The last part of the path.
+    pub(crate) fn target(&self) -> String {
+        self.target.clone()
+    }
+
+    /// A string.
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
+        let pair = self.pairs.iter().find(|(other, _)| other == name);
+        pair.map(|(_, value)| value.clone())
+    }
+
+    /// A value with a form of its own.
+    pub(crate) fn value<T: FromStr<Err: Display>>(&self, name: &str) -> Result<Option<T>, Problem> {
+        let parse = |text: String| {
+            text.parse()
+                .map_err(|error| Problem::bad(format!("{name}: `{text}`: {error}")))
+        };
+        self.text(name).map(parse).transpose()
+    }
+
+    /// True for `true`, and for a name without a value.
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, Problem> {
+        match self.text(name).as_deref() {
+            None | Some("false") => Ok(false),
+            Some("true" | "") => Ok(true),
+            Some(other) => Err(Problem::bad(format!(
+                "{name}: `{other}`: write true or false"
+            ))),
+        }
+    }
+}

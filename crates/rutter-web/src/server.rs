@@ -1,0 +1,189 @@
+//! Listens and serves connections.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::{SocketAddr, TcpListener as StdListener};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rutter_api::Backend;
+use rutter_limits::{ConnectionLimits, ConnectionSlot, LogRateLimit};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
+
+use crate::byte_budget::ByteBudget;
+use crate::request_rate::RequestRate;
+use crate::responder::Responder;
+
+/// What a server shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Site {
+    /// The looking glass and the REST interface.
+    LookingGlass,
+    /// `/metrics` alone.
+    Metrics,
+}
+
+/// How a server runs.
+#[derive(Clone, Copy, Debug)]
+pub struct WebSettings {
+    /// What it shows.
+    pub site: Site,
+    /// The requests a second that one address may make: after a pause, five times as many at once.
+    pub requests_per_second: u32,
+    /// Called by each thread of the server when it starts, to lower its priority.
+    pub on_thread_start: fn(),
+}
+
+/// A running server.
+pub struct WebServer {
+    address: SocketAddr,
+    responder: Arc<Responder>,
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+/// The largest number of connections, and of those from one network.
+const CONNECTIONS: (usize, usize) = (512, 64);
+/// The threads that compute answers.
+const WORKERS: usize = 4;
+/// The longest time for a request head, also between two requests.
+const HEAD_TIME: Duration = Duration::from_secs(15);
+/// A connection ends after this time. A client that reads nothing holds its answer no longer.
+const CONNECTION_TIME: Duration = Duration::from_secs(120);
+/// The time for the answer that is being sent at that moment.
+const LAST_ANSWER_TIME: Duration = Duration::from_secs(10);
+/// The bytes of all answers in memory.
+const WAITING_BYTES: usize = 64 << 20;
+/// The largest request head, bytes.
+const LONGEST_HEAD: usize = 16 << 10;
+
+impl WebServer {
+    /// Listens on an address and serves it on threads of its own.
+    ///
+    /// # Errors
+    ///
+    /// The address cannot be used, or a thread cannot be started.
+    pub fn start(
+        address: SocketAddr,
+        backend: Arc<dyn Backend>,
+        settings: WebSettings,
+    ) -> io::Result<Self> {
+        let listener = StdListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .max_blocking_threads(WORKERS)
+            .thread_name("web-answer")
+            .on_thread_start(settings.on_thread_start)
+            .build()?;
+        let responder = Arc::new(Responder {
+            backend,
+            site: settings.site,
+            rate: RequestRate::new(settings.requests_per_second),
+            waiting: ByteBudget::new(WAITING_BYTES),
+        });
+        let shared = Arc::clone(&responder);
+        let (stop, stopped) = oneshot::channel();
+        let serve = move || {
+            (settings.on_thread_start)();
+            runtime.block_on(async {
+                match TcpListener::from_std(listener) {
+                    Ok(listener) => accept(listener, shared, stopped).await,
+                    Err(error) => tracing::error!("web: cannot listen on {address}: {error}"),
+                }
+            });
+            // An answer that is being computed reads a snapshot only. Nobody waits for it.
+            runtime.shutdown_background();
+        };
+        let thread = thread::Builder::new().name("web".into()).spawn(serve)?;
+        Ok(WebServer {
+            address,
+            responder,
+            stop,
+            thread,
+        })
+    }
+
+    /// The address, with the port that the kernel chose.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Changes the requests a second that one address may make.
+    pub fn set_requests_per_second(&self, requests: u32) {
+        self.responder.rate.set(requests);
+    }
+
+    /// Closes the listening socket and all connections.
+    pub fn stop(self) {
+        let _ = self.stop.send(());
+        let _ = self.thread.join();
+    }
+}
+
+async fn accept(
+    listener: TcpListener,
+    responder: Arc<Responder>,
+    mut stopped: oneshot::Receiver<()>,
+) {
+    let (total, per_network) = CONNECTIONS;
+    let limits = ConnectionLimits::per_network(total, per_network);
+    let mut lines = LogRateLimit::new(10, Duration::from_secs(60));
+    let mut log = move |text: String| {
+        if let Some(not_logged) = lines.allow(Instant::now()) {
+            tracing::warn!(not_logged, "web connections: {text}");
+        }
+    };
+    loop {
+        let accepted = tokio::select! {
+            _ = &mut stopped => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, from)) => match limits.acquire(from.ip()) {
+                Ok(slot) => {
+                    tokio::spawn(serve(stream, from, Arc::clone(&responder), slot));
+                }
+                Err(reached) => log(format!("{}: {reached}", from.ip())),
+            },
+            Err(error) => {
+                log(error.to_string());
+                // Without free file descriptors, another attempt at once would fail too.
+                sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+/// Serves one connection until it ends or its time is over.
+async fn serve(
+    stream: TcpStream,
+    from: SocketAddr,
+    responder: Arc<Responder>,
+    _slot: ConnectionSlot,
+) {
+    let service = service_fn(move |request| {
+        let responder = Arc::clone(&responder);
+        async move { Ok::<_, Infallible>(responder.respond(request, from.ip()).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME)
+        .max_buf_size(LONGEST_HEAD)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    tokio::select! {
+        // An error here is a client that left or sent no HTTP: nobody needs to know.
+        _ = connection.as_mut() => return,
+        () = sleep(CONNECTION_TIME) => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = timeout(LAST_ANSWER_TIME, connection).await;
+}
