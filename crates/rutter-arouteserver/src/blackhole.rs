@@ -37,5 +37,4 @@ pub(crate) fn read(section: Section<'_>, checks: &mut Keys) {
         table.plain("add-no-export", no_export);
     }
     checks.table("blackhole", &table);
-    section.finish();
 }

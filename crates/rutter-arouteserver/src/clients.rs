@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use rutter_irr::PeeringDb;
+
 use crate::filtering;
 use crate::irrdb::IrrSettings;
 use crate::max_prefix::MaxPrefix;
-use crate::peering_db::PeeringDb;
 use crate::prefix_entry::{PrefixEntry, texts};
 use crate::session::SessionSettings;
 use crate::toml_writer::{Keys, TomlWriter};
@@ -41,7 +42,6 @@ impl Clients {
             let section = value.section();
             let asn = name.strip_prefix("AS").and_then(|n| n.parse::<u32>().ok());
             let sets = strings(section.get("as_sets"));
-            section.finish();
             match asn {
                 Some(asn) => drop(as_sets.insert(asn, sets)),
                 None => value.error("write the AS as AS64500"),
@@ -75,6 +75,7 @@ impl Clients {
         let client = value.section();
         let (Some(asn), Some(address)) = (client.number("asn"), client.get("ip")) else {
             client.error("a client needs `asn` and `ip`");
+            client.skip_other_keys();
             return;
         };
         let addresses: Vec<IpAddr> = address
@@ -96,8 +97,6 @@ impl Clients {
         self.filtering(&cfg, asn, inherited, peering_db, as_sets, &mut keys);
         let attached = strings(cfg.get("attach_custom_communities"));
         keys.strings("attach-communities", &attached);
-        cfg.finish();
-        client.finish();
         self.write_sections(asn, &addresses, session, &keys);
     }
 
@@ -159,8 +158,6 @@ impl Clients {
         let next_hop = section.section("next_hop");
         let authorized = strings(next_hop.get("authorized_addresses_list"));
         keys.strings("authorized-addresses", &authorized);
-        let _ = next_hop.get("policy");
-        next_hop.finish();
         let black_list = PrefixEntry::read_list(section.get("black_list_pref"));
         keys.strings("black-list", &texts(&black_list));
         self.uses_irr |= read.irr.is_used();
@@ -174,17 +171,14 @@ impl Clients {
         };
         keys.strings("as-sets", &sets);
         keys.table("white-list", &white_list(&irrdb));
-        irrdb.finish();
         roles(section.section("roles"));
         validation(&section, inherited);
-        section.finish();
         let blackhole = cfg.section("blackhole_filtering");
         crate::blackhole::read(blackhole, &mut checks);
         let shutdown = cfg.section("graceful_shutdown");
         if let Some(enabled) = shutdown.bool("enabled") {
             checks.plain("graceful-shutdown", enabled);
         }
-        shutdown.finish();
         keys.table("checks", &checks);
     }
 }
@@ -198,20 +192,17 @@ fn validation(section: &Section<'_>, inherited: &Inherited) {
         {
             reject.note("invalid routes are advertised to nobody, as with ARouteServer; `rutter show rejected` lists them");
         }
-        rpki.finish();
     }
 }
 
 /// Reads the keys of roles that [`SessionSettings`] does not convert for a client.
 fn roles(section: Section<'_>) {
-    let _ = section.get("strict_mode");
     if let Some(enabled) = section.get("enabled")
         && enabled.bool() == Some(true)
         && section.get("local_role").is_none()
     {
         enabled.note("enabled for all members by cfg.filtering.roles.enabled of general.yml; write local_role for this client alone");
     }
-    section.finish();
 }
 
 /// Reads the white lists of a client.
@@ -235,7 +226,6 @@ fn white_list(irrdb: &Section<'_>) -> Keys {
                 None => entry.to_string(),
             });
         }
-        section.finish();
     }
     table.strings("routes", &routes);
     table

@@ -154,7 +154,6 @@ pub(crate) fn convert(
     if let Some(value) = section.get("reject_cause_map") {
         value.note("not converted: `rutter show rejected` shows the reasons in words; write your own numbers in reject_cause");
     }
-    section.finish();
     if let Some(policy) = well_known {
         keys.string("rfc1997", policy);
     }
@@ -208,7 +207,6 @@ fn notations(value: Option<Value<'_>>, dynamic: DynamicValue) -> Vec<(Form, Stri
             out.extend(notation(&community, form, dynamic).map(|text| (form, text)));
         }
     }
-    section.finish();
     out
 }
 

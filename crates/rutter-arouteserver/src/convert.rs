@@ -2,13 +2,13 @@
 
 use std::net::IpAddr;
 
+use rutter_irr::PeeringDb;
 use rutter_net::Prefix;
 
 use crate::clients::{Clients, Inherited};
 use crate::filtering;
 use crate::irrdb::{self, IrrSettings};
 use crate::max_prefix::MaxPrefix;
-use crate::peering_db::PeeringDb;
 use crate::prefix_entry::{PrefixEntry, texts};
 use crate::session::SessionSettings;
 use crate::toml_writer::{Keys, TomlWriter};
@@ -96,20 +96,21 @@ fn convert_all(documents: &Documents, options: &Options, report: &Report) -> Opt
     };
     let (general, clients) = (general?, clients?);
     let peering_db = read_peering_db(documents.peering_db.as_ref(), report)?;
-    let root = Value::root(&documents.general.name, &general, report).section();
-    let cfg = root.section("cfg");
-    let clients = Value::root(&documents.clients.name, &clients, report).section();
-    let mut converted = General::read(&cfg, &clients, options, &peering_db);
+    let general = Value::root(&documents.general.name, &general, report);
+    let clients = Value::root(&documents.clients.name, &clients, report);
+    let cfg = general.section().section("cfg");
+    let mut converted = General::read(&cfg, &clients.section(), options, &peering_db);
+    let mut files = vec![general, clients];
     if let (Some(file), Some(node)) = (&documents.bogons, &bogons) {
-        let root = Value::root(&file.name, node, report).section();
-        let list = PrefixEntry::read_list(root.get("bogons"));
+        let root = Value::root(&file.name, node, report);
+        let list = PrefixEntry::read_list(root.section().get("bogons"));
         converted.bogons = texts(&list);
-        root.finish();
+        files.push(root);
     }
     let toml = converted.write(&cfg, options);
-    cfg.finish();
-    root.finish();
-    clients.finish();
+    for file in &files {
+        file.report_unread_keys();
+    }
     Some(toml)
 }
 
@@ -117,15 +118,15 @@ fn read_peering_db(file: Option<&SourceText>, report: &Report) -> Option<Peering
     let Some(file) = file else {
         return Some(PeeringDb::default());
     };
-    match PeeringDb::parse(&file.text) {
+    match PeeringDb::parse(file.text.as_bytes(), usize::MAX) {
         Ok(networks) => Some(networks),
         Err(error) => {
             report.error(Finding {
                 file: file.name.clone(),
-                line: error.line(),
-                column: error.column(),
+                line: error.line,
+                column: error.column,
                 key: String::new(),
-                message: format!("not a dump of PeeringDB's networks: {error}"),
+                message: format!("not a dump of PeeringDB's networks: {}", error.why),
             });
             None
         }
@@ -178,32 +179,30 @@ impl<'a> General<'a> {
         let roas = roas
             .get("enabled")
             .filter(|value| value.bool() == Some(true));
-        irrdb.finish();
         // Old files have `rpki`.
-        let names = ["rpki_bgp_origin_validation", "rpki"];
-        let [now, former] = names.map(|name| filters.section(name));
-        let validation = if now.is_present() { now } else { former };
+        let former = filters.get("rpki");
+        let now = filters.section("rpki_bgp_origin_validation");
+        let validation = match former {
+            Some(former) if !now.is_present() => former.section(),
+            _ => now,
+        };
         let validated = validation
             .get("enabled")
             .filter(|value| value.bool() == Some(true));
         origin_validation(&validation, validated.is_some(), &mut checks);
-        validation.finish();
         let roles = filters.section("roles");
         if roles.bool("enabled") == Some(true) {
             exchange.plain("roles", true);
         }
-        let _ = roles.get("strict_mode");
-        roles.finish();
-        let next_hop = filters.section("next_hop");
-        let _ = next_hop.get("policy");
-        next_hop.finish();
+        if let Some(role) = roles.get("local_role") {
+            role.error("only a client has a role: write it in clients.yml");
+        }
         if read.max_prefix.uses_peering_db() && options.peering_db.is_none() {
             let limits = filters.section("max_prefix");
             if let Some(action) = limits.get("action") {
                 action.note("PeeringDB's limits are not used; name a dump of its networks with --peeringdb FILE");
             }
         }
-        filters.finish();
         blackhole::read(cfg.section("blackhole_filtering"), &mut checks);
         graceful_shutdown(cfg, &mut checks);
         let inherited = Inherited {
@@ -332,13 +331,12 @@ fn graceful_shutdown(cfg: &Section<'_>, checks: &mut Keys) {
     {
         local_pref.error("Rutter makes these routes the least preferred; write a number below 100");
     }
-    section.finish();
 }
 
 fn well_known(cfg: &Section<'_>) -> Option<&'static str> {
     let section = cfg.section("rfc1997_wellknown_communities");
     let policy = section.get("policy");
-    let converted = policy
+    policy
         .as_ref()
         .and_then(|policy| match policy.text()?.as_str() {
             "pass" => Some("pass"),
@@ -347,9 +345,7 @@ fn well_known(cfg: &Section<'_>) -> Option<&'static str> {
                 policy.error("write pass or rfc1997");
                 None
             }
-        });
-    section.finish();
-    converted
+        })
 }
 
 /// The keys of round-trip times and custom communities.

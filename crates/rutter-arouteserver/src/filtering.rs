@@ -1,8 +1,9 @@
 //! Import checks, in `general.yml` and of a client.
 
+use rutter_irr::PeeringDb;
+
 use crate::irrdb::IrrSettings;
 use crate::max_prefix::MaxPrefix;
-use crate::peering_db::PeeringDb;
 use crate::toml_writer::Keys;
 use crate::yaml::{Section, Value};
 
@@ -25,11 +26,8 @@ pub(crate) fn read(
     let mut checks = Keys::default();
     let section = filtering.section("next_hop");
     // Old files have `next_hop_policy`.
-    let policy = section
-        .get("policy")
-        .or_else(|| filtering.get("next_hop_policy"));
-    let _ = filtering.get("next_hop_policy");
-    next_hop(policy, &mut checks);
+    let former = filtering.get("next_hop_policy");
+    next_hop(section.get("policy").or(former), &mut checks);
     let mut lengths = Keys::default();
     for (family, key) in [("v4", "ipv4_pref_len"), ("v6", "ipv6_pref_len")] {
         let section = filtering.section(key);
@@ -39,7 +37,6 @@ pub(crate) fn read(
         } else if section.is_present() {
             section.error("write both `min` and `max`");
         }
-        section.finish();
     }
     checks.table("prefix-length", &lengths);
     if let Some(length) = filtering.number("max_as_path_len") {
@@ -58,7 +55,6 @@ pub(crate) fn read(
             None => {}
         }
     }
-    reject_policy.finish();
     let (inherited_irr, inherited_limits) = inherited;
     Filtering {
         checks,
@@ -96,7 +92,6 @@ pub(crate) fn read_general(filtering: &Section<'_>, peering_db: &PeeringDb, chec
             None => {}
         }
     }
-    transit_free.finish();
     never_via_route_servers(filtering, peering_db, checks);
 }
 
@@ -116,5 +111,4 @@ fn never_via_route_servers(filtering: &Section<'_>, peering_db: &PeeringDb, chec
     asns.sort_unstable();
     asns.dedup();
     checks.numbers("never-via-route-servers", &asns);
-    section.finish();
 }

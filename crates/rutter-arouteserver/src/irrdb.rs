@@ -83,7 +83,6 @@ pub(crate) fn convert(section: &Section<'_>, options: &Options) -> Keys {
             value.note("not read: cfg.rpki_roas names the source of ROAs");
         }
     }
-    roas.finish();
     let dumps = [
         ("use_arin_bulk_whois_data", "arin-whois"),
         ("use_registrobr_bulk_whois_data", "registro-br"),
@@ -99,7 +98,6 @@ pub(crate) fn convert(section: &Section<'_>, options: &Options) -> Keys {
                 _ => dump.error("Rutter reads a local, unpacked file: write its path in `source`"),
             }
         }
-        dump.finish();
     }
     keys
 }

@@ -28,7 +28,6 @@ mod filtering;
 mod finding;
 mod irrdb;
 mod max_prefix;
-mod peering_db;
 mod prefix_entry;
 mod rpki;
 mod session;

@@ -1,6 +1,7 @@
 //! Limits of the number of prefixes.
 
-use crate::peering_db::PeeringDb;
+use rutter_irr::PeeringDb;
+
 use crate::toml_writer::{Keys, quoted};
 use crate::yaml::Section;
 
@@ -69,7 +70,6 @@ impl MaxPrefix {
             now.general[family] = general[family].unwrap_or(self.general[family]);
             now.limits[family] = limits[family].or(self.limits[family]);
         }
-        section.finish();
         now
     }
 
@@ -79,8 +79,6 @@ impl MaxPrefix {
         let increment = peering_db.section("increment");
         self.absolute = increment.number("absolute").unwrap_or(self.absolute);
         self.relative = increment.number("relative").unwrap_or(self.relative);
-        increment.finish();
-        peering_db.finish();
     }
 
     /// Returns whether limits of PeeringDB count.
@@ -94,10 +92,11 @@ impl MaxPrefix {
         let Some(action) = self.action else {
             return keys;
         };
-        let known = match self.from_peering_db {
-            true => peering_db.limits(asn),
-            false => [None, None],
-        };
+        let network = peering_db.net(asn).filter(|_| self.from_peering_db);
+        let known = [
+            network.and_then(|network| network.info_prefixes4),
+            network.and_then(|network| network.info_prefixes6),
+        ];
         let mut table = Keys::default();
         for (family, name) in ["v4", "v6"].into_iter().enumerate() {
             let of_peering_db = known[family].map(|limit| self.increased(limit));

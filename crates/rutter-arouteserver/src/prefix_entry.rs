@@ -14,7 +14,7 @@ pub(crate) struct PrefixEntry {
 }
 
 impl PrefixEntry {
-    /// Reads an entry. The caller may read further keys, and finishes the section.
+    /// Reads an entry. The caller may read further keys.
     pub(crate) fn read(section: &Section<'_>) -> Option<Self> {
         let network = section.get("prefix");
         let length = section.get("length");
@@ -55,13 +55,8 @@ impl PrefixEntry {
     /// Reads a list of entries without further keys.
     pub(crate) fn read_list(list: Option<Value<'_>>) -> Vec<Self> {
         let items = list.map_or_else(Vec::new, |list| list.list());
-        let entries = items.iter().filter_map(|item| {
-            let section = item.section();
-            let entry = Self::read(&section);
-            section.finish();
-            entry
-        });
-        entries.collect()
+        let entries = items.iter().map(Value::section);
+        entries.filter_map(|entry| Self::read(&entry)).collect()
     }
 }
 

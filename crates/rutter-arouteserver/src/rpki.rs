@@ -16,7 +16,6 @@ pub(crate) fn convert(
     let urls = section.get("ripe_rpki_validator_url");
     let anchors = section.get("allowed_trust_anchors");
     let age = section.number("ignore_cache_files_older_than");
-    section.finish();
     let Some(user) = user else { return };
     let mut keys = Keys::default();
     match (kind.as_deref(), &source) {

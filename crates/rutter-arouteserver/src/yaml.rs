@@ -1,15 +1,21 @@
-//! YAML with positions: sections that know which of their keys were read, and values.
+//! YAML with positions: values and sections. The report remembers which keys were read.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
+use std::ptr;
 
 use crate::Finding;
 use crate::yaml_tree::{Data, Node, Place};
 
-/// Errors and notes of a conversion.
+/// Errors and notes of a conversion, and the nodes that it read.
 #[derive(Default)]
 pub(crate) struct Report {
     errors: RefCell<Vec<Finding>>,
     notes: RefCell<Vec<Finding>>,
+    /// The mappings whose keys must all be known.
+    sections: RefCell<HashSet<*const Node>>,
+    /// The values whose keys were read.
+    read: RefCell<HashSet<*const Node>>,
 }
 
 impl Report {
@@ -61,11 +67,10 @@ pub(crate) struct Value<'a> {
     report: &'a Report,
 }
 
-/// A mapping, perhaps empty. It knows which keys were read.
+/// A mapping, perhaps empty.
 pub(crate) struct Section<'a> {
     value: Option<Value<'a>>,
     key: String,
-    read: RefCell<Vec<&'static str>>,
 }
 
 impl<'a> Value<'a> {
@@ -116,22 +121,55 @@ impl<'a> Value<'a> {
         if !is_section && !self.is_null() {
             self.error("expected keys with values");
         }
+        let mut sections = self.report.sections.borrow_mut();
+        sections.insert(ptr::from_ref(self.node));
         Section {
             value: is_section.then(|| self.clone()),
             key: self.key.clone(),
-            read: RefCell::default(),
         }
+    }
+
+    /// Reports the keys of sections that nobody read.
+    pub(crate) fn report_unread_keys(&self) {
+        let contains = |set: &RefCell<HashSet<*const Node>>, node| set.borrow().contains(&node);
+        let is_section = contains(&self.report.sections, ptr::from_ref(self.node));
+        for inner in self.children() {
+            if is_section && !contains(&self.report.read, ptr::from_ref(inner.node)) {
+                inner.error("Rutter does not know this key: remove it, or correct its name");
+            } else {
+                inner.report_unread_keys();
+            }
+        }
+    }
+
+    /// The values of a mapping, or the elements of a list.
+    fn children(&self) -> Vec<Value<'a>> {
+        match &self.node.data {
+            Data::Mapping(entries) => entries
+                .iter()
+                .map(|(name, node)| self.inside(key_in(&self.key, name), node))
+                .collect(),
+            Data::Sequence(items) => items
+                .iter()
+                .enumerate()
+                .map(|(index, item)| self.inside(format!("{}[{index}]", self.key), item))
+                .collect(),
+            Data::Null | Data::Scalar(..) => Vec::new(),
+        }
+    }
+
+    fn mark_as_read(&self) {
+        let mut read = self.report.read.borrow_mut();
+        read.insert(ptr::from_ref(self.node));
     }
 
     /// The elements of a list; a single value is a list of one.
     pub(crate) fn list(&self) -> Vec<Value<'a>> {
         match &self.node.data {
-            Data::Sequence(items) => items
-                .iter()
-                .enumerate()
-                .map(|(index, item)| self.inside(format!("{}[{index}]", self.key), item))
-                .filter(|item| !item.is_null())
-                .collect(),
+            Data::Sequence(_) => {
+                let items = self.children().into_iter();
+                items.filter(|item| !item.is_null()).collect()
+            }
             _ if self.is_null() => Vec::new(),
             _ => vec![self.clone()],
         }
@@ -200,18 +238,11 @@ impl<'a> Value<'a> {
 impl<'a> Section<'a> {
     /// Returns a value that is present and not null.
     pub(crate) fn get(&self, key: &'static str) -> Option<Value<'a>> {
-        self.read.borrow_mut().push(key);
         let value = self.value.as_ref()?;
         let node = value.node.get(key)?;
-        let found = value.inside(self.name(key), node);
+        let found = value.inside(key_in(&self.key, key), node);
+        found.mark_as_read();
         (!found.is_null()).then_some(found)
-    }
-
-    fn name(&self, key: &str) -> String {
-        match self.key.as_str() {
-            "" => key.to_owned(),
-            section => format!("{section}.{key}"),
-        }
     }
 
     /// Returns a section; an absent one is empty.
@@ -220,8 +251,7 @@ impl<'a> Section<'a> {
             Some(value) => value.section(),
             None => Section {
                 value: None,
-                key: self.name(key),
-                read: RefCell::default(),
+                key: key_in(&self.key, key),
             },
         }
     }
@@ -251,14 +281,18 @@ impl<'a> Section<'a> {
         let Some(value) = &self.value else {
             return Vec::new();
         };
-        let Data::Mapping(mapping) = &value.node.data else {
+        let Data::Mapping(entries) = &value.node.data else {
             return Vec::new();
         };
-        let entries = mapping.iter().map(|(name, node)| {
-            let value = value.inside(self.name(name), node);
-            (name.clone(), value)
-        });
-        entries.collect()
+        let values = value.children();
+        values.iter().for_each(Value::mark_as_read);
+        let names = entries.iter().map(|(name, _)| name.clone());
+        names.zip(values).collect()
+    }
+
+    /// Marks all keys as read, after an error that makes them useless.
+    pub(crate) fn skip_other_keys(&self) {
+        self.entries();
     }
 
     /// Reports an error about the section as a whole.
@@ -274,14 +308,12 @@ impl<'a> Section<'a> {
             value.note(message);
         }
     }
+}
 
-    /// Reports keys that nobody read.
-    pub(crate) fn finish(self) {
-        let read = self.read.borrow();
-        for (name, value) in self.entries() {
-            if !read.contains(&name.as_str()) {
-                value.error("Rutter does not know this key: remove it, or correct its name");
-            }
-        }
+/// The name of a key with its sections.
+fn key_in(section: &str, key: &str) -> String {
+    match section {
+        "" => key.to_owned(),
+        _ => format!("{section}.{key}"),
     }
 }

@@ -221,6 +221,17 @@ fn what_cannot_be_honoured_is_refused_by_name() {
         "path_hidng: True",
         "cfg.path_hidng: Rutter does not know this key",
     );
+    // The conversion reads this section at several places.
+    refused(
+        "policy: same-as",
+        "policy: same-as\n      polcy: strict",
+        "cfg.filtering.next_hop.polcy: Rutter does not know this key",
+    );
+    refused(
+        "roles:\n      enabled: True",
+        "roles:\n      enabled: True\n      local_role: rs",
+        "cfg.filtering.roles.local_role: only a client has a role",
+    );
     refused(
         "rs_as: 64500",
         "rs_as: many",

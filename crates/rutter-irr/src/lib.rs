@@ -3,7 +3,7 @@
 //! [`IrrData`] is immutable. An [`IrrBuilder`] makes it from route objects with the AS numbers of each member, from
 //! flattened lists per member, or from both. [`IrrData::check`] judges a route in one look-up, without allocation.
 //! [`IrrData::find`] is the evidence of the same judgement. [`Changed`] lists the routes that a new set of data
-//! concerns.
+//! concerns. [`AsSetName`], [`OriginSet`] and [`PeeringDb`] read what operators and members write.
 //!
 //! ```
 //! use rutter_irr::{IrrBuilder, IrrKind, IrrMember, IrrRules, OriginState, PrefixState, RegisteredBy};
@@ -25,6 +25,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod as_set_name;
 mod builder;
 mod changed;
 mod data;
@@ -33,15 +34,22 @@ mod evidence;
 mod family_table;
 mod list_line;
 mod member_set;
+mod origin_set;
 mod origin_table;
+mod parse_file_error;
+mod peering_db;
 mod raw_entry;
 mod rules;
 mod verdict;
 
+pub use as_set_name::{AsSetName, ParseAsSetError, is_registry_name};
 pub use builder::{IrrBuilder, IrrTooLarge, ListEntry};
 pub use changed::{Changed, ChangedMember, ChangedRoutes};
 pub use data::IrrData;
 pub use entry::{IrrKind, IrrSourceId};
 pub use evidence::{IrrBearing, IrrEvidence, IrrFinding};
+pub use origin_set::OriginSet;
+pub use parse_file_error::ParseFileError;
+pub use peering_db::{PeeringDb, PeeringDbNet};
 pub use rules::{IrrMember, IrrRules};
 pub use verdict::{IrrVerdict, OriginState, PrefixState, RegisteredBy, WhiteList};

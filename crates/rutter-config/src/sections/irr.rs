@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use rutter_irr::{OriginSet, is_registry_name};
+
 use crate::PathRole;
 use crate::key_rows::section;
 use crate::toml_values::{Item, Section};
@@ -77,7 +79,7 @@ impl Irr {
 /// Reads the name of an IRR database.
 fn source_name(item: &Item<'_>) -> Option<String> {
     let name = item.name()?;
-    if !is_word(&name) {
+    if !is_registry_name(&name) {
         item.error(
             format!("`{name}` is not the name of a database"),
             "write names like \"RIPE\", \"RADB\" or \"ARIN-NONAUTH\"",
@@ -130,41 +132,10 @@ pub(crate) fn as_set(item: &Item<'_>) -> Option<String> {
     name
 }
 
-/// Returns the name in capitals, if it is one (RFC 2622 §5.1).
+/// Returns the name in capitals, if it is one.
 fn as_set_name(text: &str) -> Option<String> {
-    let (database, name) = match text.split_once("::") {
-        Some((database, name)) => (Some(database), name),
-        None => (None, text),
-    };
-    let parts: Option<Vec<NamePart>> = name.split(':').map(name_part).collect();
-    let parts = parts?;
-    let has_set = parts.contains(&NamePart::Set);
-    let is_name = has_set || parts.len() == 1;
-    (is_name && database.is_none_or(is_word)).then(|| text.to_ascii_uppercase())
-}
-
-/// A part of a hierarchical name.
-#[derive(Clone, Copy, PartialEq)]
-enum NamePart {
-    Asn,
-    Set,
-}
-
-fn name_part(part: &str) -> Option<NamePart> {
-    let part = part.to_ascii_uppercase();
-    let digits = part.strip_prefix("AS").unwrap_or("");
-    let is_asn = digits.parse::<u32>().is_ok_and(|asn| asn > 0);
-    let is_set = part.starts_with("AS-") && part.len() > 3 && is_word(&part);
-    match (is_asn, is_set) {
-        (true, _) => Some(NamePart::Asn),
-        (_, true) => Some(NamePart::Set),
-        _ => None,
-    }
-}
-
-fn is_word(text: &str) -> bool {
-    let letter = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    !text.is_empty() && text.chars().all(letter)
+    let set = text.parse::<OriginSet>().ok()?;
+    Some(set.to_string())
 }
 
 #[cfg(test)]

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use rutter_irr::{IrrBuilder, IrrData, IrrKind, IrrMember, IrrTooLarge};
+use rutter_irr::{IrrBuilder, IrrData, IrrKind, IrrMember, IrrTooLarge, OriginSet};
 
 use super::files::files;
 use super::member_settings::IrrMemberSettings;
-use super::origin_set::OriginSet;
 use super::record::View;
 use super::settings::IrrSettings;
 use super::store::{FileKey, IrrStore};

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use rutter_irr::ListEntry;
+use rutter_irr::{ListEntry, ParseFileError};
 use rutter_net::Prefix;
 use serde::Deserialize;
 
-use super::list_file::{ListFile, check_limit, set_range};
-use super::parse_error::ParseFileError;
+use super::list_file::{ListFile, set_range};
 
 /// A row of a list.
 #[derive(Deserialize)]
@@ -36,7 +35,8 @@ pub(crate) fn parse(text: &[u8], limit: usize) -> Result<ListFile, ParseFileErro
     let mut list = ListFile::default();
     for (name, rows) in named {
         for row in rows {
-            check_limit(list.rows.len() + list.asns.len(), limit, 0, "rows")?;
+            let rows = list.rows.len() + list.asns.len() + 1;
+            ParseFileError::check_limit(rows, limit, 0, "rows")?;
             match row {
                 Row::Asn(asn) => list.asns.push(asn),
                 Row::Prefix(row) => {

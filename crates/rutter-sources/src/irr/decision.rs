@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::origin_set::OriginSet;
+use rutter_irr::OriginSet;
+
 use super::record::{Record, View};
 use super::store::{FileKey, IrrStore};
 use super::wanted::Wanted;

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
+use rutter_irr::AsSetName;
 use rutter_net::{Family, Prefix};
 
-use super::as_set_name::AsSetName;
 use super::irrd_client::{IrrdError, IrrdFault};
 use super::irrd_query::{IrrdQuery, prefixes};
 use super::irrd_reply::IrrdReply;

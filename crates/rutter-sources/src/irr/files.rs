@@ -4,12 +4,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use rutter_irr::ListEntry;
+use rutter_irr::{ListEntry, ParseFileError, PeeringDb};
 
 use super::list_file::ListFile;
 use super::packed_rows::PackedRows;
-use super::parse_error::ParseFileError;
-use super::peering_db::PeeringDb;
 use super::settings::IrrSettings;
 use super::store::{FileContent, FileKey, IrrStore};
 use super::whois_dumps::{PrefixOrigins, parse_arin_dump, parse_registro_br_dump};

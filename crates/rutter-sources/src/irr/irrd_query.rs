@@ -2,9 +2,8 @@
 
 use std::fmt;
 
+use rutter_irr::{AsSetName, is_registry_name};
 use rutter_net::{Asn, Family, Prefix};
-
-use super::as_set_name::{AsSetName, is_registry};
 
 /// A query of one line.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,7 +27,7 @@ impl IrrdQuery {
         if names.is_empty() {
             return Err("the list of registries is empty".to_owned());
         }
-        match names.iter().find(|name| !is_registry(name)) {
+        match names.iter().find(|name| !is_registry_name(name)) {
             Some(name) => Err(format!(
                 "`{name}` is not the name of a registry, such as RIPE"
             )),

@@ -1,10 +1,10 @@
 //! Lists of prefixes and AS numbers in files.
 
-use rutter_irr::ListEntry;
+use rutter_irr::{ListEntry, ParseFileError};
 use rutter_net::{Asn, Ipv4Prefix, Ipv6Prefix, Prefix};
 
 use super::bgpq4_json;
-use super::parse_error::{ParseFileError, lines};
+use super::text_lines::lines;
 
 /// The content of a list.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -47,7 +47,8 @@ impl ListFile {
         let mut list = ListFile::default();
         for line in lines(text) {
             let (number, content) = line?;
-            check_limit(list.rows.len() + list.asns.len(), limit, number, "rows")?;
+            let rows = list.rows.len() + list.asns.len() + 1;
+            ParseFileError::check_limit(rows, limit, number, "rows")?;
             if let Some(asn) = as_number(content) {
                 list.asns.push(asn);
                 continue;
@@ -65,20 +66,6 @@ fn as_number(word: &str) -> Option<u32> {
     let digits = word.strip_prefix("AS").or(word.strip_prefix("as"))?;
     let asn: Asn = digits.parse().ok()?;
     Some(asn.0)
-}
-
-/// Refuses one row more than the limit.
-pub(crate) fn check_limit(
-    rows: usize,
-    limit: usize,
-    line: usize,
-    what: &str,
-) -> Result<(), ParseFileError> {
-    if rows < limit {
-        return Ok(());
-    }
-    let why = format!("the file has more than {limit} {what}, which is the limit");
-    Err(ParseFileError::new(line, why))
 }
 
 fn parse_row(content: &str) -> Result<ListEntry, String> {

@@ -1,7 +1,6 @@
 //! IRR data from servers and files.
 
 mod as_set_limits;
-mod as_set_name;
 mod assemble;
 mod bgpq4_json;
 mod copy;
@@ -16,10 +15,7 @@ mod irrd_server;
 mod irrd_servers;
 mod list_file;
 mod member_settings;
-mod origin_set;
 mod packed_rows;
-mod parse_error;
-mod peering_db;
 mod record;
 mod runner;
 mod set_graph;
@@ -27,15 +23,13 @@ mod settings;
 mod source;
 mod status_rows;
 mod store;
+mod text_lines;
 mod wanted;
 mod whois_dumps;
 
 pub use as_set_limits::AsSetLimits;
-pub use as_set_name::{AsSetName, ParseAsSetError};
 pub use irrd_limits::IrrdLimits;
 pub use irrd_reply::{IrrdReply, IrrdReplyError};
 pub use member_settings::IrrMemberSettings;
-pub use parse_error::ParseFileError;
-pub use peering_db::{PeeringDb, PeeringDbNet};
 pub use settings::IrrSettings;
 pub use source::IrrSource;

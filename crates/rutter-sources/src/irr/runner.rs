@@ -4,16 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use rutter_irr::IrrData;
+use rutter_irr::{AsSetName, IrrData, OriginSet};
 
-use super::as_set_name::AsSetName;
 use super::assemble::assemble;
 use super::copy;
 use super::decision::Refusals;
 use super::fetch::{fetch_origins, fetch_sets};
 use super::files::read_files;
 use super::irrd_servers::IrrdServers;
-use super::origin_set::OriginSet;
 use super::record::{Record, View};
 use super::settings::IrrSettings;
 use super::status_rows::{Overview, Report};

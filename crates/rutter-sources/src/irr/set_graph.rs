@@ -2,8 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use rutter_irr::AsSetName;
+
 use super::as_set_limits::AsSetLimits;
-use super::as_set_name::AsSetName;
 use super::irrd_client::{IrrdError, IrrdFault};
 use super::irrd_query::{AsSetMember, IrrdQuery, members};
 use super::irrd_reply::IrrdReply;

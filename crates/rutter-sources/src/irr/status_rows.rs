@@ -1,8 +1,9 @@
 //! The status of the IRR source: one row for all, and one for each file and each AS-SET that needs attention.
 
+use rutter_irr::OriginSet;
+
 use super::decision::Refusals;
 use super::files::files;
-use super::origin_set::OriginSet;
 use super::record::View;
 use super::settings::IrrSettings;
 use super::store::{FileKey, IrrStore};

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::as_set_name::AsSetName;
-use super::origin_set::OriginSet;
+use rutter_irr::{AsSetName, OriginSet};
+
 use super::packed_rows::PackedRows;
 use super::record::{Record, View};
 use super::wanted::Wanted;

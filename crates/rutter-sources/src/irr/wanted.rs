@@ -2,10 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use rutter_irr::IrrMember;
+use rutter_irr::{AsSetName, IrrMember, OriginSet};
 
-use super::as_set_name::AsSetName;
-use super::origin_set::OriginSet;
 use super::settings::IrrSettings;
 use super::store::{FileKey, IrrStore};
 

@@ -1,10 +1,10 @@
 //! Dumps of whois data with origins: ARIN's as JSON, and registro.br's.
 
+use rutter_irr::ParseFileError;
 use rutter_net::{Asn, Prefix};
 use serde::Deserialize;
 
-use super::list_file::check_limit;
-use super::parse_error::{ParseFileError, records};
+use super::text_lines::records;
 
 /// The prefixes of a dump with their origins.
 pub(crate) type PrefixOrigins = Vec<(Prefix, u32)>;
@@ -51,12 +51,8 @@ pub(crate) fn parse_arin_dump(text: &[u8], limit: usize) -> Result<PrefixOrigins
         )));
     }
     let records = dump.whois_records;
-    check_limit(
-        (records.v4.len() + records.v6.len()).saturating_sub(1),
-        limit,
-        0,
-        "records",
-    )?;
+    let count = records.v4.len() + records.v6.len();
+    ParseFileError::check_limit(count, limit, 0, "records")?;
     let parse = |record: &ArinRecord| -> Result<(Prefix, u32), String> {
         let prefix: Prefix = record.prefix.parse().map_err(|error| format!("{error}"))?;
         let asn = as_number(&record.originas)?;
@@ -86,7 +82,7 @@ pub(crate) fn parse_registro_br_dump(
         }
         let asn = as_number(fields[0]).map_err(error)?;
         for field in fields[3..].iter().filter(|field| !field.is_empty()) {
-            check_limit(rows.len(), limit, number, "prefixes")?;
+            ParseFileError::check_limit(rows.len() + 1, limit, number, "prefixes")?;
             let prefix: Result<Prefix, _> = field.trim().parse();
             rows.push((prefix.map_err(|why| error(why.to_string()))?, asn));
         }

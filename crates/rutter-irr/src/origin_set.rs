@@ -5,12 +5,14 @@ use std::str::FromStr;
 
 use rutter_net::Asn;
 
-use super::as_set_name::{AsSetName, ParseAsSetError};
+use crate::{AsSetName, ParseAsSetError};
 
 /// A set of origins: one AS number, or an AS-SET.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) enum OriginSet {
+pub enum OriginSet {
+    /// An AS number.
     Asn(u32),
+    /// The name of an AS-SET.
     Named(AsSetName),
 }
 
@@ -20,7 +22,7 @@ impl FromStr for OriginSet {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let upper = text.trim().to_ascii_uppercase();
         let asn: Option<Asn> = upper.strip_prefix("AS").and_then(|asn| asn.parse().ok());
-        match asn {
+        match asn.filter(|asn| asn.0 > 0) {
             Some(asn) => Ok(OriginSet::Asn(asn.0)),
             None => upper.parse().map(OriginSet::Named),
         }
@@ -48,5 +50,6 @@ mod tests {
         assert_eq!(set("ripe::as-foo").unwrap().to_string(), "RIPE::AS-FOO");
         assert_eq!(set("AS64500").unwrap().to_string(), "AS64500");
         assert!(set("64500").is_err() && set("AS").is_err());
+        assert!(set("AS0").is_err() && set("RIPE::AS64500").is_err());
     }
 }

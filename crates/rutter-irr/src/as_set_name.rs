@@ -73,7 +73,7 @@ impl FromStr for AsSetName {
         };
         let has_name = set.split(':').any(|part| part.starts_with("AS-"));
         let is_set = has_name && set.split(':').all(is_component);
-        if upper.len() > MAX_NAME || !is_set || !registry.is_none_or(is_registry) {
+        if upper.len() > MAX_NAME || !is_set || !registry.is_none_or(is_registry_name) {
             return Err(error());
         }
         Ok(AsSetName {
@@ -94,7 +94,7 @@ fn is_component(part: &str) -> bool {
 }
 
 /// Returns whether a string can be the name of a registry: letters, digits, `-` and `_`.
-pub(crate) fn is_registry(name: &str) -> bool {
+pub fn is_registry_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 64 && name.bytes().all(is_name_byte)
 }
 

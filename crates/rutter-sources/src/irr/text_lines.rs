@@ -1,46 +1,6 @@
-//! Errors in files, with their line.
+//! The lines of a text file with their numbers.
 
-use std::fmt;
-
-/// A file that cannot be used: the line, and the reason with what to write instead. The caller adds the file's name.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ParseFileError {
-    /// The line, from 1; 0 if the reason concerns the whole file.
-    pub line: usize,
-    /// The reason.
-    pub why: String,
-}
-
-impl ParseFileError {
-    pub(crate) fn new(line: usize, why: impl Into<String>) -> Self {
-        let why = why.into();
-        ParseFileError { line, why }
-    }
-}
-
-impl From<serde_json::Error> for ParseFileError {
-    fn from(error: serde_json::Error) -> Self {
-        let line = error.line();
-        let mut why = error.to_string();
-        // The message repeats line and column.
-        if let Some(at) = why.rfind(" at line ") {
-            why.replace_range(at..at + " at line ".len(), " (line ");
-            why.push(')');
-        }
-        ParseFileError { line, why }
-    }
-}
-
-impl fmt::Display for ParseFileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.line > 0 {
-            write!(f, "line {}: ", self.line)?;
-        }
-        f.write_str(&self.why)
-    }
-}
-
-impl std::error::Error for ParseFileError {}
+use rutter_irr::ParseFileError;
 
 /// The lines of a file with their numbers, without empty lines and without comments, which begin with `#`.
 ///

@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Deserialize;
 
-use super::as_set_name::AsSetName;
-use super::list_file::check_limit;
-use super::parse_error::ParseFileError;
+use crate::{AsSetName, ParseFileError};
 
 /// The networks of a PeeringDB dump by AS number.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -51,7 +49,7 @@ impl PeeringDb {
     /// If the JSON has another form, or more than `limit` networks.
     pub fn parse(text: &[u8], limit: usize) -> Result<Self, ParseFileError> {
         let dump: Dump = serde_json::from_slice(text)?;
-        check_limit(dump.data.len().saturating_sub(1), limit, 0, "networks")?;
+        ParseFileError::check_limit(dump.data.len(), limit, 0, "networks")?;
         let nets = dump.data.into_iter().map(|net| (net.asn, net.into()));
         Ok(PeeringDb {
             nets: nets.collect(),
@@ -64,7 +62,7 @@ impl PeeringDb {
     }
 
     /// The AS-SETs by AS number, of the networks that have any.
-    pub(crate) fn into_as_sets(self) -> BTreeMap<u32, Vec<AsSetName>> {
+    pub fn into_as_sets(self) -> BTreeMap<u32, Vec<AsSetName>> {
         let nets = self.nets.into_values();
         let nets = nets.filter(|net| !net.as_sets.is_empty());
         nets.map(|net| (net.asn, net.as_sets)).collect()
