@@ -47,6 +47,7 @@ mod session_driver;
 mod shared;
 mod signals;
 mod sockopt;
+mod source_slot;
 mod status;
 mod stderr;
 mod transmitter;

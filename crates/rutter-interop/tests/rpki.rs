@@ -7,6 +7,7 @@ use std::time::Duration;
 use rutter_interop::stayrtr::StayRtr;
 use rutter_interop::{Lab, eventually};
 use rutter_rpki::Rov;
+use rutter_sources::Source;
 use rutter_sources::rpki::{LiveRpkiData, RpkiSettings, RpkiSource};
 use rutter_sources::rtr::RtrLimits;
 use rutter_sources::{SourceState, SourceStatus};

@@ -14,6 +14,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::Instant;
 
 use rutter_irr::{Changed, IrrData, IrrRules};
+use rutter_sources::Source;
 use rutter_sources::irr::{IrrMemberSettings, IrrSettings, IrrSource};
 
 const MEMBERS: u32 = 320;

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use rutter_sources::Source;
 use rutter_sources::rpki::{RpkiSettings, RpkiSource};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

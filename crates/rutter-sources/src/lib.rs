@@ -6,10 +6,12 @@ pub mod rtr;
 
 mod last_good;
 mod shrink_guard;
+mod source;
 mod source_thread;
 mod status;
 
 pub use last_good::{LastGood, LastGoodCopy, LastGoodError};
 pub use shrink_guard::{Shrink, ShrinkGuard};
+pub use source::Source;
 pub use source_thread::{SourceSignals, SourceThread, SourceWake};
 pub use status::{SourceState, SourceStatus, unix_seconds};

@@ -11,14 +11,14 @@ use super::copy;
 use super::runner::{Runner, Shared};
 use super::settings::IrrSettings;
 use super::status_rows::{NAME, location};
-use crate::{LastGood, SourceState, SourceStatus, SourceThread};
+use crate::{LastGood, Source, SourceState, SourceStatus, SourceThread};
 
 /// A thread that keeps [`IrrData`] up to date from IRRd servers and files.
 ///
 /// * It starts with the last good copy on disk, if there is one, and publishes it at once.
 /// * It then refreshes in the configured interval, and publishes new data only if something changed.
 /// * A server, AS-SET or file that fails keeps its last good answer in force. The next server is used when one fails.
-/// * Data that shrank too much wait for [`accept`](Self::accept). An AS-SET that became empty, or lost many entries, is
+/// * Data that shrank too much wait for [`accept`](Source::accept). An AS-SET that became empty, or lost many entries, is
 ///   refused alone.
 /// * Before the first complete refresh, a member of which an answer is missing is left out of the data: its routes are
 ///   not checked. Later, missing answers of a member add nothing.
@@ -28,13 +28,13 @@ pub struct IrrSource {
     shared: Arc<Shared>,
 }
 
-impl IrrSource {
-    /// Starts the thread. The last good copy is the file `irr` in `state_folder`. `publish` receives each new set of
-    /// data; it must not wait long.
-    ///
-    /// # Errors
-    /// If the system cannot start a thread.
-    pub fn start(
+impl Source for IrrSource {
+    const NAME: &'static str = NAME;
+    type Settings = IrrSettings;
+    type Data = Arc<IrrData>;
+
+    /// Starts the thread. The last good copy is the file `irr` in `state_folder`.
+    fn start(
         settings: IrrSettings,
         state_folder: &Path,
         publish: impl Fn(Arc<IrrData>) + Send + 'static,
@@ -53,7 +53,7 @@ impl IrrSource {
 
     /// The status: one row for the whole source, then one for each file. At most 100 rows follow, one for each AS-SET
     /// that failed, was refused or does not exist.
-    pub fn status(&self) -> Vec<SourceStatus> {
+    fn status(&self) -> Vec<SourceStatus> {
         let mut rows = self.shared.status.lock().clone();
         if let (Some(whole), false) = (rows.first_mut(), self.thread.is_running()) {
             whole.state = SourceState::Failing;
@@ -63,25 +63,21 @@ impl IrrSource {
         rows
     }
 
-    /// Fetches all data now.
-    pub fn refresh(&self) {
+    fn refresh(&self) {
         self.thread.refresh();
     }
 
-    /// Puts the data in force that were refused because they shrank too much.
-    pub fn accept(&self) {
+    fn accept(&self) {
         self.thread.accept();
     }
 
     /// Changes the settings. Answers that are known stay; the others are fetched, and then the data are published.
-    pub fn change_settings(&self, settings: IrrSettings) {
+    fn change_settings(&self, settings: IrrSettings) {
         *self.shared.settings.lock() = settings;
         self.thread.change_settings();
     }
 
-    /// Stops the thread and waits for its end, at most a second. Returns whether it ended. It publishes nothing
-    /// afterwards.
-    pub fn stop(self) -> bool {
+    fn stop(self) -> bool {
         self.thread.stop()
     }
 }

@@ -12,9 +12,9 @@ use parking_lot::Mutex;
 use super::live_data::LiveRpkiData;
 use super::settings::RpkiSettings;
 use super::worker::{Message, Worker};
-use crate::status::{SourceState, SourceStatus};
+use crate::{Source, SourceState, SourceStatus};
 
-/// Keeps VRPs and ASPAs from RTR caches and files up to date. Dropping it stops its threads without waiting for them.
+/// Keeps VRPs and ASPAs from RTR caches and files up to date.
 #[derive(Debug)]
 pub struct RpkiSource {
     messages: Sender<Message>,
@@ -22,22 +22,26 @@ pub struct RpkiSource {
     thread: JoinHandle<()>,
 }
 
-impl RpkiSource {
-    /// Starts the source. `state` is the folder of the last good copy.
-    ///
-    /// `publish` receives the whole set whenever it changes. The last good copy and the files are read and published
+impl Source for RpkiSource {
+    const NAME: &'static str = "rpki";
+    type Settings = RpkiSettings;
+    type Data = LiveRpkiData;
+
+    /// Starts the source. `publish` receives the whole set whenever it changes. The last good copy and the files are read and published
     /// before this function returns. Later calls come from a thread of the source, one at a time.
-    ///
-    /// # Errors
-    /// If the system cannot start a thread.
-    pub fn start(
+    fn start(
         settings: RpkiSettings,
-        state: &Path,
+        state_folder: &Path,
         publish: impl Fn(LiveRpkiData) + Send + 'static,
     ) -> io::Result<Self> {
         let (messages, receiver) = mpsc::channel();
         let status = Arc::new(Mutex::new(Vec::new()));
-        let mut worker = Worker::new(state, messages.clone(), status.clone(), Box::new(publish));
+        let mut worker = Worker::new(
+            state_folder,
+            messages.clone(),
+            status.clone(),
+            Box::new(publish),
+        );
         worker.start(settings);
         let builder = std::thread::Builder::new().name("rpki".to_owned());
         let thread = builder.spawn(move || worker.run(&receiver))?;
@@ -49,7 +53,7 @@ impl RpkiSource {
     }
 
     /// The status of the whole source, named `rpki`, and then of each cache and file.
-    pub fn status(&self) -> Vec<SourceStatus> {
+    fn status(&self) -> Vec<SourceStatus> {
         let mut rows = self.status.lock().clone();
         if let (Some(whole), true) = (rows.first_mut(), self.thread.is_finished()) {
             whole.state = SourceState::Failing;
@@ -60,23 +64,21 @@ impl RpkiSource {
     }
 
     /// Asks all caches for new data, and reads all files again.
-    pub fn refresh(&self) {
+    fn refresh(&self) {
         self.send(Message::Refresh);
     }
 
-    /// Accepts the data that were refused because they shrank too much.
-    pub fn accept(&self) {
+    fn accept(&self) {
         self.send(Message::Accept);
     }
 
     /// Changes the settings. Caches and files that stay in the list keep their data, and the data in force stay until
     /// others take their place.
-    pub fn change_settings(&self, settings: RpkiSettings) {
+    fn change_settings(&self, settings: RpkiSettings) {
         self.send(Message::Settings(settings));
     }
 
-    /// Stops the source's threads and waits for their end, at most a second. Returns whether they ended.
-    pub fn stop(self) -> bool {
+    fn stop(self) -> bool {
         self.send(Message::Stop);
         let end = Instant::now() + STOP_TIMEOUT;
         while !self.thread.is_finished() && Instant::now() < end {
@@ -84,7 +86,9 @@ impl RpkiSource {
         }
         self.thread.is_finished()
     }
+}
 
+impl RpkiSource {
     fn send(&self, message: Message) {
         // The thread ends only after a stop.
         let _ = self.messages.send(message);

@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use rutter_irr::{IrrData, IrrMember, IrrRules};
+use rutter_sources::Source;
 use rutter_sources::irr::{IrrMemberSettings, IrrSettings, IrrSource, IrrdLimits};
 use rutter_sources::{SourceState, SourceStatus};
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use rutter_sources::SourceState;
+use rutter_sources::{Source, SourceState};
 
 use crate::bench::{Bench, Folder, settings};
 use crate::fake_irrd::FakeIrrd;

@@ -1,7 +1,7 @@
 //! Lists and dumps in files.
 
-use rutter_sources::SourceState;
 use rutter_sources::irr::IrrSettings;
+use rutter_sources::{Source, SourceState};
 
 use crate::bench::{Bench, Folder, settings};
 use crate::fake_irrd::FakeIrrd;

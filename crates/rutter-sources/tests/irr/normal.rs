@@ -1,6 +1,6 @@
 //! Servers that work: fetching, sharing and publishing.
 
-use rutter_sources::SourceState;
+use rutter_sources::{Source, SourceState};
 
 use crate::bench::{Bench, Folder, settings};
 use crate::fake_irrd::FakeIrrd;

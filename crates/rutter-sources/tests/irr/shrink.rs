@@ -1,6 +1,6 @@
 //! Data that shrink: the guard, and its acceptance.
 
-use rutter_sources::SourceState;
+use rutter_sources::{Source, SourceState};
 
 use crate::bench::{Bench, Folder, settings};
 use crate::fake_irrd::FakeIrrd;

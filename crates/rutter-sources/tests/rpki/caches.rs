@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use rutter_net::{Asn, Ipv4Prefix, Prefix};
 use rutter_rpki::Rov;
-use rutter_sources::SourceState;
 use rutter_sources::rpki::{RpkiSettings, RpkiSource};
 use rutter_sources::rtr::VrpRecord;
+use rutter_sources::{Source, SourceState};
 
 use crate::fake_cache::{FakeCache, Mode, some_vrps, vrp};
 use crate::lab::{Lab, settings, stop, wait, wait_for_state, whole};

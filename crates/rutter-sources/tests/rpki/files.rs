@@ -1,7 +1,7 @@
 //! Files, alone and beside caches.
 
-use rutter_sources::SourceState;
 use rutter_sources::rpki::RpkiSettings;
+use rutter_sources::{Source, SourceState};
 
 use crate::fake_cache::{FakeCache, some_vrps};
 use crate::lab::{Lab, settings, stop, wait, wait_for_state, whole};

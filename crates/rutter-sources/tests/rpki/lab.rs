@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use rutter_sources::Source;
 use rutter_sources::rpki::{LiveRpkiData, RpkiSettings, RpkiSource};
 use rutter_sources::rtr::RtrLimits;
 use rutter_sources::{SourceState, SourceStatus};

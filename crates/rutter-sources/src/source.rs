@@ -1,0 +1,43 @@
+//! The interface that all sources share.
+
+use std::io;
+use std::path::Path;
+
+use crate::SourceStatus;
+
+/// A running source of outside data. Dropping it stops its threads without waiting for them.
+pub trait Source: Sized {
+    /// The name, for management.
+    const NAME: &'static str;
+    /// The settings.
+    type Settings: Clone + PartialEq;
+    /// The whole set of data.
+    type Data;
+
+    /// Starts the source. Its last good copy lies in `state_folder`. `publish` receives each new set of data; it must
+    /// not wait long.
+    ///
+    /// # Errors
+    /// If the system cannot start a thread.
+    fn start(
+        settings: Self::Settings,
+        state_folder: &Path,
+        publish: impl Fn(Self::Data) + Send + 'static,
+    ) -> io::Result<Self>;
+
+    /// The status of the whole source, and then of its parts.
+    fn status(&self) -> Vec<SourceStatus>;
+
+    /// Asks for new data now.
+    fn refresh(&self);
+
+    /// Puts the data in force that were refused because they shrank too much.
+    fn accept(&self);
+
+    /// Changes the settings. Data that are known stay in force until others take their place.
+    fn change_settings(&self, settings: Self::Settings);
+
+    /// Stops the source's threads and waits for their end, at most a second. Returns whether they ended. The source
+    /// publishes nothing afterwards.
+    fn stop(self) -> bool;
+}
