@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use rutter_net::{Asn, Family, PerFamily};
 use rutter_policy::{
-    CheckAction, ClassTag, ExportSettings, ImportRule, ImportSettings, Role, TagState,
+    CheckAction, ClassTag, ExportSettings, ImportRule, ImportSettings, Notation, Role, TagState,
 };
 use rutter_rpki::{PathState, Relation, Rov};
 
-use crate::tag_notation::TagNotation;
 use crate::{
     Blackhole, BlackholeRule, Checks, Config, InvalidRoutes, IrrAction, IrrCheck, Neighbor,
     NeighborKind, RejectPolicy, RpkiCommunities,
@@ -188,7 +187,7 @@ impl Config {
 
     fn class_tags(&self) -> Vec<ClassTag> {
         let tags = &self.communities.tags;
-        let rows: [(TagState, &Vec<TagNotation>); 16] = [
+        let rows: [(TagState, &Vec<Notation>); 16] = [
             (TagState::OriginValid, &tags.rpki_valid),
             (TagState::OriginInvalid, &tags.rpki_invalid),
             (TagState::OriginNotFound, &tags.rpki_not_found),
@@ -221,15 +220,15 @@ impl Config {
             (TagState::RejectCause, &tags.reject_cause),
             (TagState::RejectedRouteOf, &tags.rejected_route_announced_by),
         ];
-        let tag = |state: TagState, notation: &TagNotation| {
-            let notation = notation.to_string().parse().ok()?;
-            ClassTag::new(state, notation).ok()
-        };
         let custom = self.communities.custom.list.iter();
         let custom = custom.map(|one| (TagState::Custom(one.number), &one.notations));
         rows.into_iter()
             .chain(custom)
-            .flat_map(|(state, notations)| notations.iter().filter_map(move |n| tag(state, n)))
+            .flat_map(|(state, notations)| {
+                notations
+                    .iter()
+                    .filter_map(move |n| ClassTag::new(state, *n).ok())
+            })
             .collect()
     }
 

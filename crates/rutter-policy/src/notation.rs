@@ -1,4 +1,4 @@
-//! The notation of action communities: `0:peer`, `self:101..103:peer`, `rt:self:peer`.
+//! The notation of action and informational communities: `0:peer`, `self:101..103:peer`, `rt:self:peer`, `self:1100:code`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ pub enum Field {
     Number(u32),
     /// `self`: our AS.
     Local,
-    /// `peer`: the AS of the client that the action applies to.
+    /// `peer`: the AS of the client that the action applies to, or that announced the marked route.
     Peer,
     /// `101..103`: the first value means 1, the second 2, the third 3.
     Range(u32, u32),
@@ -31,7 +31,7 @@ impl Field {
     }
 }
 
-/// An action community as written in the configuration.
+/// An action community or an informational community as written in the configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Notation {
     /// Two fields of 16 bits.
@@ -54,6 +54,17 @@ impl Notation {
     /// Returns whether the communities are in the range of well-known ones (RFC 1997).
     pub fn is_well_known(&self) -> bool {
         matches!(self, Notation::Standard([Field::Number(0xffff), _]))
+    }
+
+    /// Returns whether this is a standard community.
+    pub fn is_standard(&self) -> bool {
+        matches!(self, Notation::Standard(_))
+    }
+
+    /// The fields that differ from route to route or from client to client: all but numbers and `self`.
+    pub fn variables(&self) -> impl Iterator<Item = Field> {
+        let fields = self.fields().iter().copied();
+        fields.filter(|field| !matches!(field, Field::Number(_) | Field::Local))
     }
 
     /// Returns whether a field is `peer`.
@@ -283,6 +294,8 @@ mod tests {
             "rt:64511:rtt",
             "rt:self:peer",
             "64512:4200000000:1",
+            "self:1100:code",
+            "rt:self:7",
         ] {
             assert_eq!(text.parse::<Notation>().unwrap().to_string(), text);
         }
@@ -325,6 +338,8 @@ mod tests {
             ("65501..65503:peer", "65503..65504:rtt"),
             ("self:1:peer", "64500:1:rtt"),
             ("rt:self:peer", "rt:64500:5"),
+            ("self:1100:code", "64500:1100:7"),
+            ("self:1100:code", "self:1100:peer"),
         ] {
             assert!(overlap(one, two), "{one} {two}");
         }
@@ -335,9 +350,22 @@ mod tests {
             ("65501..65503:peer", "65504:peer"),
             ("self:1:peer", "self:2:peer"),
             ("self:peer", "0:peer"),
+            ("65504:7", "65501..65503:peer"),
+            ("self:1100:code", "self:0:peer"),
+            ("self:peer", "self:0:peer"),
         ] {
             assert!(!overlap(one, two), "{one} {two}");
         }
+    }
+
+    #[test]
+    fn variable_fields_are_found() {
+        let variables =
+            |text: &str| -> Vec<Field> { text.parse::<Notation>().unwrap().variables().collect() };
+        assert_eq!(variables("self:1000:1"), []);
+        assert_eq!(variables("rt:self:peer"), [Field::Peer]);
+        assert_eq!(variables("code:self:peer"), [Field::Code, Field::Peer]);
+        assert_eq!(variables("self:101..103:1"), [Field::Range(101, 103)]);
     }
 
     #[test]

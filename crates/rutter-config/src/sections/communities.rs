@@ -9,7 +9,7 @@ use super::custom::{self, CustomCommunities};
 use super::tags::Tags;
 use crate::key_rows::{KeyRows, section};
 use crate::toml_values::{Item, Section};
-use crate::{Neighbor, TagNotation, rtt_file, value_forms};
+use crate::{Neighbor, rtt_file, value_forms};
 
 section! {
     /// Action communities, with which members control the advertisement of their routes.
@@ -164,7 +164,7 @@ impl Communities {
                 }
             }
         }
-        let mut tags: Vec<(TagNotation, String)> = Vec::new();
+        let mut tags: Vec<(Notation, String)> = Vec::new();
         section.edit("tags", |item| {
             if let Some(table) = item.table() {
                 let section = Section::reopen(item, table, &[Tags::KEYS]);
@@ -210,7 +210,7 @@ fn check_notation(
 }
 
 fn never_matches(notation: &Notation, local: Asn) -> bool {
-    matches!(notation, Notation::Standard(_)) && notation.names_self() && !local.is_two_octet()
+    notation.is_standard() && notation.names_self() && !local.is_two_octet()
 }
 
 /// Reads the notations of an action.

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use rutter_net::Asn;
-use rutter_policy::{ActionCommunity, CustomMarks, MarkedPrefixes, PrefixMatch};
+use rutter_policy::{ActionCommunity, CustomMarks, MarkedPrefixes, Notation, PrefixMatch};
 
 use super::tags::check_tag;
 use crate::key_rows::{Key, Reload};
-use crate::tag_notation::TagNotation;
 use crate::toml_values::{Item, Section};
 use crate::value_forms::prefix_matches;
 
@@ -19,7 +18,7 @@ pub struct CustomCommunity {
     /// The number of its mark. A name keeps its number over reloads.
     pub number: u8,
     /// The communities.
-    pub notations: Vec<TagNotation>,
+    pub notations: Vec<Notation>,
     /// The prefixes whose routes get them, whoever announces them.
     pub prefixes: Vec<PrefixMatch>,
 }
@@ -142,10 +141,10 @@ pub(crate) fn custom(item: &Item<'_>) -> Option<CustomCommunities> {
 
 const EXAMPLE: &str = "write { transit = \"self:2000:1\", cdn = { add = \"self:2000:2\", prefixes = [\"192.0.2.0/24\"] } }";
 
-fn notations(item: &Item<'_>) -> Vec<TagNotation> {
+fn notations(item: &Item<'_>) -> Vec<Notation> {
     item.some(|item| {
-        let tag = item.parse::<TagNotation>("self:2000:1")?;
-        if tag.variable().is_some() {
+        let tag = item.parse::<Notation>("self:2000:1")?;
+        if tag.variables().next().is_some() {
             item.error(
                 format!("`{tag}` has a variable field, which nothing fills"),
                 "write something like \"self:2000:1\"",
@@ -161,7 +160,7 @@ pub(crate) fn check<'a>(
     section: &Section<'a>,
     local: Asn,
     actions: &[ActionCommunity],
-    known: &mut Vec<(TagNotation, String)>,
+    known: &mut Vec<(Notation, String)>,
 ) {
     let Some(item) = section.get("custom") else {
         return;

@@ -1,10 +1,9 @@
 //! `[communities.tags]`: informational communities, which Rutter adds to the routes that it advertises.
 
 use rutter_net::Asn;
-use rutter_policy::ActionCommunity;
+use rutter_policy::{ActionCommunity, Field, Notation};
 
 use crate::key_rows::{KeyRows, section};
-use crate::tag_notation::{TagField, TagNotation};
 use crate::toml_values::{Item, Section};
 
 section! {
@@ -12,52 +11,52 @@ section! {
     pub struct Tags = "communities.tags" {
         /// Origin validation (RFC 6811): valid.
         "rpki-valid": "notations", default "none", reload Reevaluates
-            => rpki_valid: Vec<TagNotation> = Vec::new(), read plain;
+            => rpki_valid: Vec<Notation> = Vec::new(), read plain;
         /// Origin validation: invalid.
         "rpki-invalid": "notations", default "none", reload Reevaluates
-            => rpki_invalid: Vec<TagNotation> = Vec::new(), read plain;
+            => rpki_invalid: Vec<Notation> = Vec::new(), read plain;
         /// Origin validation: not found (ARouteServer: unknown).
         "rpki-not-found": "notations", default "none", reload Reevaluates
-            => rpki_not_found: Vec<TagNotation> = Vec::new(), read plain;
+            => rpki_not_found: Vec<Notation> = Vec::new(), read plain;
         /// Path verification by ASPAs: valid.
         "aspa-valid": "notations", default "none", reload Reevaluates
-            => aspa_valid: Vec<TagNotation> = Vec::new(), read plain;
+            => aspa_valid: Vec<Notation> = Vec::new(), read plain;
         /// Path verification by ASPAs: invalid.
         "aspa-invalid": "notations", default "none", reload Reevaluates
-            => aspa_invalid: Vec<TagNotation> = Vec::new(), read plain;
+            => aspa_invalid: Vec<Notation> = Vec::new(), read plain;
         /// Path verification by ASPAs: unknown.
         "aspa-unknown": "notations", default "none", reload Reevaluates
-            => aspa_unknown: Vec<TagNotation> = Vec::new(), read plain;
+            => aspa_unknown: Vec<Notation> = Vec::new(), read plain;
         /// The origin is in the member's AS-SETs.
         "origin-present-in-as-set": "notations", default "none", reload Reevaluates
-            => origin_present_in_as_set: Vec<TagNotation> = Vec::new(), read plain;
+            => origin_present_in_as_set: Vec<Notation> = Vec::new(), read plain;
         /// The origin is not in the member's AS-SETs.
         "origin-not-present-in-as-set": "notations", default "none", reload Reevaluates
-            => origin_not_present_in_as_set: Vec<TagNotation> = Vec::new(), read plain;
+            => origin_not_present_in_as_set: Vec<Notation> = Vec::new(), read plain;
         /// The prefix is registered by a network in the member's AS-SETs.
         "prefix-present-in-as-set": "notations", default "none", reload Reevaluates
-            => prefix_present_in_as_set: Vec<TagNotation> = Vec::new(), read plain;
+            => prefix_present_in_as_set: Vec<Notation> = Vec::new(), read plain;
         /// The prefix is not registered by a network in the member's AS-SETs.
         "prefix-not-present-in-as-set": "notations", default "none", reload Reevaluates
-            => prefix_not_present_in_as_set: Vec<TagNotation> = Vec::new(), read plain;
+            => prefix_not_present_in_as_set: Vec<Notation> = Vec::new(), read plain;
         /// The prefix is accepted because of a ROA (`irr.roas-as-route-objects`).
         "prefix-validated-via-rpki-roas": "notations", default "none", reload Reevaluates
-            => prefix_validated_via_rpki_roas: Vec<TagNotation> = Vec::new(), read plain;
+            => prefix_validated_via_rpki_roas: Vec<Notation> = Vec::new(), read plain;
         /// The prefix is accepted because of ARIN's whois dump.
         "prefix-validated-via-arin-whois": "notations", default "none", reload Reevaluates
-            => prefix_validated_via_arin_whois: Vec<TagNotation> = Vec::new(), read plain;
+            => prefix_validated_via_arin_whois: Vec<Notation> = Vec::new(), read plain;
         /// The prefix is accepted because of registro.br's dump.
         "prefix-validated-via-registro-br": "notations", default "none", reload Reevaluates
-            => prefix_validated_via_registro_br: Vec<TagNotation> = Vec::new(), read plain;
+            => prefix_validated_via_registro_br: Vec<Notation> = Vec::new(), read plain;
         /// The route is accepted because of the member's white list.
         "route-validated-via-white-list": "notations", default "none", reload Reevaluates
-            => route_validated_via_white_list: Vec<TagNotation> = Vec::new(), read plain;
+            => route_validated_via_white_list: Vec<Notation> = Vec::new(), read plain;
         /// The reason against the route, for `checks.reject-policy`: `code` is the number of the reason.
         "reject-cause": "notations with `code`", default "none", reload Reevaluates
-            => reject_cause: Vec<TagNotation> = Vec::new(), read |i| with_field(i, TagField::Code);
+            => reject_cause: Vec<Notation> = Vec::new(), read |i| with_field(i, Field::Code);
         /// The AS of the member that announced a route with `reject-cause`.
         "rejected-route-announced-by": "notations with `peer`", default "none", reload Reevaluates
-            => rejected_route_announced_by: Vec<TagNotation> = Vec::new(), read |i| with_field(i, TagField::Peer);
+            => rejected_route_announced_by: Vec<Notation> = Vec::new(), read |i| with_field(i, Field::Peer);
     }
 }
 
@@ -67,7 +66,7 @@ impl Tags {
         section: &Section<'_>,
         local: Asn,
         actions: &[ActionCommunity],
-        known: &mut Vec<(TagNotation, String)>,
+        known: &mut Vec<(Notation, String)>,
     ) {
         for key in Tags::KEYS {
             let items = section
@@ -86,10 +85,10 @@ impl Tags {
 
 pub(crate) fn check_tag(
     item: &Item<'_>,
-    tag: &TagNotation,
+    tag: &Notation,
     local: Asn,
     actions: &[ActionCommunity],
-    known: &[(TagNotation, String)],
+    known: &[(Notation, String)],
 ) {
     if tag.is_standard() && tag.names_self() && !local.is_two_octet() {
         item.error(
@@ -105,7 +104,7 @@ pub(crate) fn check_tag(
     }
     if let Some(action) = actions
         .iter()
-        .find(|action| tag.matches(&action.notation, local))
+        .find(|action| tag.overlaps(&action.notation, local))
     {
         item.error(
             format!(
@@ -119,23 +118,23 @@ pub(crate) fn check_tag(
 }
 
 /// Reads communities without a variable field.
-fn plain(item: &Item<'_>) -> Option<Vec<TagNotation>> {
+fn plain(item: &Item<'_>) -> Option<Vec<Notation>> {
     read(item, None, "self:1000:1")
 }
 
 /// Reads communities with one variable field.
-fn with_field(item: &Item<'_>, field: TagField) -> Option<Vec<TagNotation>> {
+fn with_field(item: &Item<'_>, field: Field) -> Option<Vec<Notation>> {
     let example = match field {
-        TagField::Peer => "self:1101:peer",
+        Field::Peer => "self:1101:peer",
         _ => "self:1100:code",
     };
     read(item, Some(field), example)
 }
 
-fn read(item: &Item<'_>, variable: Option<TagField>, example: &str) -> Option<Vec<TagNotation>> {
+fn read(item: &Item<'_>, variable: Option<Field>, example: &str) -> Option<Vec<Notation>> {
     Some(item.each(|item| {
-        let tag = item.parse::<TagNotation>(example)?;
-        if tag.variable() != variable {
+        let tag = item.parse::<Notation>(example)?;
+        if !tag.variables().eq(variable) {
             let wanted = match variable {
                 Some(field) => format!("`{tag}` needs exactly one field `{field}`"),
                 None => format!("`{tag}` has a variable field, which this tag does not fill"),
