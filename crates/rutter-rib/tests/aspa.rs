@@ -7,8 +7,8 @@ use std::sync::Arc;
 use lab::*;
 use rutter_net::{Asn, LargeCommunity};
 use rutter_policy::{
-    CheckAction, ClassTag, ExportPolicy, ExportSettings, FilterData, ImportPolicy, ImportRule,
-    ImportSettings, NextHopRule, RejectReason, TagState,
+    CheckAction, ClassTag, ExportPolicy, ExportSettings, FilterData, ImportSettings, RejectReason,
+    TagState,
 };
 use rutter_rib::*;
 use rutter_rpki::{PathState, Relation, RpkiData};
@@ -34,31 +34,22 @@ fn usual_data() -> Arc<FilterData> {
 
 /// A client that the exchange checks.
 fn client(index: u8, adjust: impl FnOnce(&mut ImportSettings)) -> Neighbor {
-    let mut client = neighbor(index, PeerKind::RouteServerClient, u32::from(index));
-    let mut settings = ImportSettings {
-        rule: ImportRule::Checks,
-        next_hop: NextHopRule::Any,
-        relation: Some(Relation::RouteServerClient),
-        aspa_invalid: CheckAction::Reject,
-        ..client.import.settings().clone()
-    };
-    adjust(&mut settings);
-    client.import = Arc::new(ImportPolicy::new(settings));
-    client
+    checked_client(index, |settings| {
+        verify_paths(settings);
+        adjust(settings);
+    })
 }
 
-/// Two clients with the AS numbers 1 and 2.
 fn exchange(adjust: impl Fn(&mut ImportSettings)) -> Lab {
-    let mut lab = Lab::empty();
-    lab.rib.replace_filter_data(usual_data(), || {});
-    lab.add(client(1, &adjust), |_| {});
-    lab.add(client(2, &adjust), |_| {});
-    lab
+    checked_exchange(usual_data(), |settings| {
+        verify_paths(settings);
+        adjust(settings);
+    })
 }
 
-fn replace(lab: &Lab, data: Arc<FilterData>) {
-    lab.rib.replace_filter_data(data, || {});
-    lab.rib.flush();
+fn verify_paths(settings: &mut ImportSettings) {
+    settings.relation = Some(Relation::RouteServerClient);
+    settings.aspa_invalid = CheckAction::Reject;
 }
 
 /// The reason against the first route of a prefix, and the evidence.
@@ -113,7 +104,7 @@ fn the_relation_of_the_neighbor_selects_the_procedure() {
         (None, None),
     ] {
         let mut lab = exchange(|settings| settings.relation = relation);
-        replace(&lab, Arc::clone(&data));
+        lab.replace_data(Arc::clone(&data));
         lab.announce(0, &path, "185.0.0.0/16");
         assert_eq!(reason(&lab, "185.0.0.0/16"), expected, "{relation:?}");
     }
@@ -129,7 +120,7 @@ fn other_aspas_change_the_verdicts_of_held_routes_and_send_only_differences() {
     let changes = lab.rib.changes();
     // AS 9 publishes an ASPA that does not list AS 1.
     let now = data(&[(7, &[1, 8]), (8, &[0]), (9, &[8])]);
-    replace(&lab, Arc::clone(&now));
+    lab.replace_data(Arc::clone(&now));
     assert_eq!(reason(&lab, "185.0.0.0/16"), None);
     assert_eq!(reason(&lab, "185.1.0.0/16"), INVALID);
     assert_eq!(reason(&lab, "185.2.0.0/16"), INVALID);
@@ -140,14 +131,11 @@ fn other_aspas_change_the_verdicts_of_held_routes_and_send_only_differences() {
     );
     assert_eq!(lab.rib.changes(), changes + 2, "no other route was edited");
     // It adds AS 1.
-    replace(&lab, data(&[(7, &[1, 8]), (8, &[0]), (9, &[1, 8])]));
+    lab.replace_data(data(&[(7, &[1, 8]), (8, &[0]), (9, &[1, 8])]));
     assert_eq!(reason(&lab, "185.1.0.0/16"), None);
     assert_eq!(lab.received(PeerId(1)).len(), 2, "both are back");
     // An ASPA that no path contains.
-    replace(
-        &lab,
-        data(&[(5, &[1]), (7, &[1, 8]), (8, &[0]), (9, &[1, 8])]),
-    );
+    lab.replace_data(data(&[(5, &[1]), (7, &[1, 8]), (8, &[0]), (9, &[1, 8])]));
     assert_eq!(lab.received(PeerId(1)).len(), 0);
 }
 
@@ -158,7 +146,7 @@ fn a_route_whose_verdict_stays_is_not_sent_again() {
     assert_eq!(lab.received(PeerId(1)).len(), 1);
     let changes = lab.rib.changes();
     // The path was unknown and is valid now: both are accepted, and no mark distinguishes them.
-    replace(&lab, data(&[(7, &[1, 8]), (8, &[0]), (9, &[1])]));
+    lab.replace_data(data(&[(7, &[1, 8]), (8, &[0]), (9, &[1])]));
     assert_eq!(lab.received(PeerId(1)).len(), 0);
     assert_eq!(lab.rib.changes(), changes, "the route was not edited");
 }
@@ -179,7 +167,7 @@ fn without_aspas_no_path_fails_and_the_first_are_applied_to_all() {
     lab.add(client(2, |_| {}), |_| {});
     lab.announce(0, &Block::new(&[1, 7, 8]).0, "185.1.0.0/16");
     assert!(lab.block(1).is_some());
-    replace(&lab, usual_data());
+    lab.replace_data(usual_data());
     assert_eq!(reason(&lab, "185.1.0.0/16"), INVALID);
     assert_eq!(lab.received(PeerId(1)).len(), 1, "a withdrawal");
 }
@@ -226,7 +214,7 @@ fn marks_follow_the_state_of_the_path() {
     }
     let snapshot = lab.rib.explain("185.1.0.0/16".parse().unwrap()).unwrap();
     assert_eq!(snapshot.candidates[0].class.path, Some(PathState::Invalid));
-    replace(&lab, data(&[(7, &[1, 8]), (8, &[7])]));
+    lab.replace_data(data(&[(7, &[1, 8]), (8, &[7])]));
     assert_eq!(
         larges(&lab.block(1).unwrap()),
         ["64500:1001:1"],
@@ -240,9 +228,9 @@ fn a_change_between_states_that_no_mark_distinguishes_sends_nothing() {
     lab.rib.replace_export(marks(), || {});
     lab.announce(0, &Block::new(&[1, 9]).0, "185.1.0.0/16");
     assert_eq!(lab.received(PeerId(1)).len(), 1);
-    replace(&lab, data(&[(9, &[1])]));
+    lab.replace_data(data(&[(9, &[1])]));
     assert_eq!(lab.received(PeerId(1)).len(), 0, "unknown, now valid");
-    replace(&lab, data(&[(9, &[8])]));
+    lab.replace_data(data(&[(9, &[8])]));
     assert_eq!(
         larges(&lab.block(1).unwrap()),
         ["64500:1001:4"],

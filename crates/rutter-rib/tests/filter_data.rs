@@ -9,8 +9,8 @@ use lab::*;
 use rutter_irr::{IrrBuilder, IrrKind, IrrMember, IrrRules};
 use rutter_net::{Asn, LargeCommunity, PerFamily};
 use rutter_policy::{
-    CheckAction, ClassTag, ExportPolicy, ExportSettings, FilterData, ImportPolicy, ImportRule,
-    ImportSettings, NextHopRule, RejectReason, Role, TagState,
+    CheckAction, ClassTag, ExportPolicy, ExportSettings, FilterData, ImportPolicy, ImportSettings,
+    RejectReason, Role, TagState,
 };
 use rutter_rib::*;
 use rutter_rpki::{Rov, Vrps};
@@ -35,25 +35,17 @@ fn usual_data() -> Arc<FilterData> {
 
 /// A client that the exchange checks.
 fn client(index: u8, adjust: impl FnOnce(&mut ImportSettings)) -> Neighbor {
-    let mut client = neighbor(index, PeerKind::RouteServerClient, u32::from(index));
-    let mut settings = ImportSettings {
-        rule: ImportRule::Checks,
-        next_hop: NextHopRule::Any,
-        rpki_invalid: CheckAction::Reject,
-        ..client.import.settings().clone()
-    };
-    adjust(&mut settings);
-    client.import = Arc::new(ImportPolicy::new(settings));
-    client
+    checked_client(index, |settings| {
+        settings.rpki_invalid = CheckAction::Reject;
+        adjust(settings);
+    })
 }
 
-/// Two clients with the AS numbers 1 and 2.
 fn exchange(adjust: impl Fn(&mut ImportSettings)) -> Lab {
-    let mut lab = Lab::empty();
-    lab.rib.replace_filter_data(usual_data(), || {});
-    lab.add(client(1, &adjust), |_| {});
-    lab.add(client(2, &adjust), |_| {});
-    lab
+    checked_exchange(usual_data(), |settings| {
+        settings.rpki_invalid = CheckAction::Reject;
+        adjust(settings);
+    })
 }
 
 fn verdicts(lab: &Lab, prefix: &str) -> Vec<Option<RejectReason>> {
@@ -98,8 +90,7 @@ fn other_data_change_the_verdicts_of_held_routes_and_send_only_differences() {
     assert_eq!(lab.received(PeerId(1)).len(), 2);
     let changes = lab.rib.changes();
     let now = data(&[(1, "185.0.0.0/16", 20), (1, "185.1.0.0/16", 16)]);
-    lab.rib.replace_filter_data(now, || {});
-    lab.rib.flush();
+    lab.replace_data(now);
     assert_eq!(verdicts(&lab, "185.1.0.0/16"), [None]);
     assert_eq!(
         lab.received(PeerId(1)).len(),
@@ -107,8 +98,7 @@ fn other_data_change_the_verdicts_of_held_routes_and_send_only_differences() {
         "the one route that was invalid"
     );
     assert_eq!(lab.rib.changes(), changes + 1, "no other route was edited");
-    lab.rib.replace_filter_data(usual_data(), || {});
-    lab.rib.flush();
+    lab.replace_data(usual_data());
     let reason = Some(RejectReason::RpkiInvalid);
     assert_eq!(verdicts(&lab, "185.1.0.0/16"), [reason]);
     assert_eq!(lab.received(PeerId(1)).len(), 1, "a withdrawal");
@@ -146,8 +136,7 @@ fn without_data_no_route_fails_and_the_first_data_are_applied_to_all() {
     lab.add(client(2, |_| {}), |_| {});
     lab.announce(0, &Block::new(&[1]).0, "185.1.0.0/16");
     assert!(lab.block(1).is_some());
-    lab.rib.replace_filter_data(usual_data(), || {});
-    lab.rib.flush();
+    lab.replace_data(usual_data());
     assert_eq!(lab.received(PeerId(1)).len(), 1, "a withdrawal");
 }
 
@@ -279,8 +268,7 @@ fn marks_follow_the_state_of_the_origin_and_cannot_be_forged() {
     lab.announce(0, &sent, "186.0.0.0/16");
     assert_eq!(larges(&lab.block(1).unwrap()), []);
     let now = data(&[(1, "185.1.0.0/16", 16)]);
-    lab.rib.replace_filter_data(now, || {});
-    lab.rib.flush();
+    lab.replace_data(now);
     assert_eq!(larges(&lab.block(1).unwrap()), [large("64500:1000:1")]);
     let other = [(TagState::OriginValid, "self:1000:7")];
     lab.rib.replace_export(marks(&other), || {});

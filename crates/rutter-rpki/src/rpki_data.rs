@@ -39,15 +39,6 @@ impl RpkiData {
         })
     }
 
-    /// Reads several files and merges them. The error is that of the first file that cannot be read.
-    pub fn read_all<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self, String> {
-        let all: Result<Vec<RpkiData>, String> = paths
-            .into_iter()
-            .map(|path| Self::read(path.as_ref()))
-            .collect();
-        Ok(Self::merge(all?))
-    }
-
     /// Merges data of several documents. Equal VRPs count once, and a customer has the providers of all its ASPAs.
     pub fn merge(all: impl IntoIterator<Item = RpkiData>) -> Self {
         let merged = all.into_iter().reduce(|one, other| RpkiData {

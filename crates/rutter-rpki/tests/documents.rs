@@ -1,5 +1,6 @@
 //! The JSON documents of validators: a document in, its data or the error out.
 
+use std::path::Path;
 use std::time::Instant;
 
 use rutter_net::Asn;
@@ -184,7 +185,7 @@ fn changed_customers_are_those_with_other_providers() {
 
 #[test]
 fn an_unreadable_file_is_named() {
-    let error = RpkiData::read_all(["/nonexistent/vrps.json"]).unwrap_err();
+    let error = RpkiData::read(Path::new("/nonexistent/vrps.json")).unwrap_err();
     assert!(error.starts_with("/nonexistent/vrps.json: "), "{error}");
 }
 

@@ -1,5 +1,7 @@
 //! A table with a few clients, and the messages that they receive.
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
+
+mod checked;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::fs::FileExt;
@@ -12,6 +14,8 @@ use rutter_policy::{
 use rutter_rib::*;
 use rutter_wire::attr::{self, AttrContext, Attributes, code};
 use rutter_wire::{nlri, update};
+
+pub use checked::{checked_client, checked_exchange};
 
 pub const LOCAL: u32 = 64_500;
 
