@@ -142,6 +142,9 @@ fn config(setup: &Setup, routes: &[Route]) -> String {
     if peer.ttl_security {
         text += " ttl security on;\n";
     }
+    if peer.passive {
+        text += " passive on;\n";
+    }
     for family in peer.families() {
         write_channel(&mut text, setup, family);
     }

@@ -178,6 +178,9 @@ fn config(setup: &Setup) -> String {
     set("disable-connected-check");
     set("timers connect 1");
     set("advertisement-interval 0");
+    if peer.passive {
+        set("passive");
+    }
     if peer.ttl_security {
         set("ttl-security hops 1");
     } else {

@@ -138,7 +138,8 @@ fn config(setup: &Setup) -> String {
         "[global.config]\nas = {}\nrouter-id = \"{}\"\nport = {}\nlocal-address-list = [\"{}\"]\n\
          [[neighbors]]\n[neighbors.config]\nneighbor-address = \"{}\"\npeer-as = {}\n{}\
          [neighbors.timers.config]\nconnect-retry = 1\nidle-hold-time-after-reset = 1\n\
-         [neighbors.transport.config]\nlocal-address = \"{}\"\nremote-port = {}\n",
+         [neighbors.transport.config]\nlocal-address = \"{}\"\nremote-port = {}\n\
+         passive-mode = {}\n",
         setup.asn,
         setup.router_id,
         setup.port,
@@ -151,6 +152,7 @@ fn config(setup: &Setup) -> String {
             .unwrap_or_default(),
         setup.address,
         setup.port,
+        peer.passive,
     );
     if peer.ttl_security {
         text += "[neighbors.ttl-security.config]\nenabled = true\nttl-min = 255\n";

@@ -144,6 +144,9 @@ fn config(setup: &Setup, routes: &[Route]) -> String {
         yes(peer.add_path_receive),
         yes(peer.graceful_restart_s.is_some()),
     );
+    if peer.passive {
+        text += " passive\n";
+    }
     if peer.add_path_send {
         text += " announce add-path send all\n";
     }

@@ -33,6 +33,8 @@ pub struct Peer {
     pub extended_next_hop: bool,
     /// Send with TTL 255 and accept nothing less (RFC 5082).
     pub ttl_security: bool,
+    /// Only the other side connects. ExaBGP ignores this.
+    pub passive: bool,
 }
 
 impl Peer {
@@ -50,6 +52,7 @@ impl Peer {
             graceful_restart_s: None,
             extended_next_hop: false,
             ttl_security: false,
+            passive: false,
         }
     }
 
