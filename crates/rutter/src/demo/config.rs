@@ -15,15 +15,23 @@ pub(super) enum Checks {
     AnyPrefix,
 }
 
+/// The addresses that the route server listens on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Addresses {
+    pub(super) bgp: SocketAddr,
+    /// The looking glass.
+    pub(super) web: SocketAddr,
+}
+
 /// Writes the configuration file.
 pub(super) fn text(
     workload: &Workload,
     threads: u16,
-    listen: SocketAddr,
+    addresses: Addresses,
     socket: &Path,
     checks: Checks,
 ) -> String {
-    let mut out = head(threads, listen, socket);
+    let mut out = head(threads, addresses, socket);
     if checks == Checks::AnyPrefix {
         out.push_str(
             "\n[checks]\n\
@@ -47,7 +55,8 @@ pub(super) fn text(
     out
 }
 
-fn head(threads: u16, listen: SocketAddr, socket: &Path) -> String {
+fn head(threads: u16, addresses: Addresses, socket: &Path) -> String {
+    let Addresses { bgp, web } = addresses;
     let threads = match threads {
         0 => String::new(), // one per core
         n => format!("threads = {n}\n"),
@@ -61,9 +70,12 @@ fn head(threads: u16, listen: SocketAddr, socket: &Path) -> String {
          \n\
          [daemon]\n\
          {threads}\
-         listen = [\"{listen}\"]\n\
+         listen = [\"{bgp}\"]\n\
          control-socket = {socket:?}\n\
          log = \"info\"\n\
+         \n\
+         [web]\n\
+         listen = \"{web}\"\n\
          \n\
          [communities]\n\
          not-to-any   = [\"self:0:0\"]\n\
@@ -87,9 +99,12 @@ mod tests {
     #[test]
     fn the_configuration_is_valid() {
         let workload = Workload::generate(Shape::shared(4, 200, 100), None, Settings::default());
-        let listen = "127.0.0.1:1790".parse().unwrap();
+        let addresses = Addresses {
+            bgp: "127.0.0.1:1790".parse().unwrap(),
+            web: "127.0.0.1:8179".parse().unwrap(),
+        };
         for checks in [Checks::Exchange, Checks::AnyPrefix] {
-            let text = text(&workload, 2, listen, Path::new("/tmp/a b/s"), checks);
+            let text = text(&workload, 2, addresses, Path::new("/tmp/a b/s"), checks);
             let loaded = rutter_config::Config::parse(&text, Path::new("demo.toml")).unwrap();
             assert_eq!(loaded.config.neighbors.len(), 5);
             assert_eq!(loaded.config.daemon.control_socket, Path::new("/tmp/a b/s"));

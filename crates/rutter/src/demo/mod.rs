@@ -28,12 +28,13 @@ pub(crate) fn demo(args: &DemoArgs, options: &CommonOptions) -> Result<(), Failu
     server::refuse_if_running(&socket)?;
     let progress = Progress::new(options);
     let demo = progress.during("preparing the table", || prepare(args))?;
-    let target = server::free_address()?;
+    let addresses = server::free_addresses()?;
+    let target = addresses.bgp;
     let checks = match args.prefixes {
         Some(_) => Checks::AnyPrefix,
         None => Checks::Exchange,
     };
-    let text = config::text(demo.workload(), args.threads, target, &socket, checks);
+    let text = config::text(demo.workload(), args.threads, addresses, &socket, checks);
     let server = Server::start(folder, &socket, &text)?;
     interrupt::end_on_signal(server.clone())?;
     let result = announce(&demo, target, &server, &progress, options);
@@ -45,7 +46,7 @@ pub(crate) fn demo(args: &DemoArgs, options: &CommonOptions) -> Result<(), Failu
         }
     };
     if !args.once {
-        report::invitation(demo.workload(), options.socket.as_deref())?;
+        report::invitation(demo.workload(), options.socket.as_deref(), addresses.web)?;
         server.wait();
     }
     // Stop the route server first, so that sessions end with a Cease.

@@ -1,6 +1,7 @@
 //! The report of the demo, and commands to try next.
 
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::path::Path;
 
 use rutter_api::StatusRow;
@@ -150,7 +151,11 @@ pub(super) fn differences(report: &DemoReport) -> io::Result<()> {
 }
 
 /// Prints commands to try.
-pub(super) fn invitation(workload: &Workload, asked_for: Option<&Path>) -> io::Result<()> {
+pub(super) fn invitation(
+    workload: &Workload,
+    asked_for: Option<&Path>,
+    web: SocketAddr,
+) -> io::Result<()> {
     let program = std::env::args().next().unwrap_or_else(|| "rutter".into());
     let option = match asked_for {
         Some(socket) => format!(" --socket {}", socket.display()),
@@ -171,6 +176,7 @@ pub(super) fn invitation(workload: &Workload, asked_for: Option<&Path>) -> io::R
     ] {
         writeln!(out, "  {program} {command}{option}")?;
     }
+    writeln!(out, "\nThe looking glass is at http://{web}/")?;
     writeln!(out, "\nCtrl-C ends it.")?;
     out.flush()
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use rutter_api::{Client, Line, Request, StatusRow};
 
+use super::config::Addresses;
 use crate::failure::Failure;
 use crate::request::is_ours;
 
@@ -130,9 +131,15 @@ pub(super) fn refuse_if_running(socket: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Returns a free port of 127.0.0.1.
-pub(super) fn free_address() -> io::Result<SocketAddr> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
+/// Returns two addresses that are free now.
+pub(super) fn free_addresses() -> io::Result<Addresses> {
+    let any = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+    // Both are held until both are known, so that they differ.
+    let (bgp, web) = (any()?, any()?);
+    Ok(Addresses {
+        bgp: bgp.local_addr()?,
+        web: web.local_addr()?,
+    })
 }
 
 const START_TIMEOUT: Duration = Duration::from_secs(10);
