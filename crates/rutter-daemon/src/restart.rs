@@ -110,7 +110,10 @@ impl Restart {
             families: names(families),
         };
         Some(SelectionDeferralRow {
-            remaining_s: deferral.ends_at_ms().saturating_sub(now_ms).div_ceil(1_000),
+            remaining_s: deferral
+                .next_deadline()
+                .saturating_sub(now_ms)
+                .div_ceil(1_000),
             awaited: deferral.awaited().map(awaited).collect(),
         })
     }
@@ -137,9 +140,9 @@ impl Restart {
     }
 
     /// The neighbor sent End-of-RIB, and its routes are in the table.
-    pub(crate) fn end_of_rib(&self, neighbor: IpAddr, family: Family) {
+    pub(crate) fn end_of_rib(&self, neighbor: IpAddr, family: Family, now_ms: u64) {
         if let Some(deferral) = &mut self.state.lock().deferral {
-            deferral.end_of_rib(neighbor, family);
+            deferral.end_of_rib(neighbor, family, now_ms);
             self.changed.notify_all();
         }
     }
@@ -199,7 +202,7 @@ impl State {
         let deferral = SelectionDeferral::new(families, ends_at_ms);
         let waiting = deferral.awaited().count();
         let deferral = Some(deferral).filter(|deferral| deferral.end(0).is_none());
-        let at_most_s = deferral.as_ref().map(|d| d.ends_at_ms() / 1_000);
+        let at_most_s = deferral.as_ref().map(|d| d.next_deadline() / 1_000);
         self.deferral = deferral;
         tracing::info!(
             waiting,
@@ -248,7 +251,7 @@ impl State {
 
     /// The time of the next work without a change, milliseconds.
     fn next_deadline(&self, refresh_at_ms: u64) -> u64 {
-        let deferral = self.deferral.as_ref().map(SelectionDeferral::ends_at_ms);
+        let deferral = self.deferral.as_ref().map(SelectionDeferral::next_deadline);
         let removed = self.kept.values().filter_map(|kept| kept.until_ms).min();
         let deadlines = [deferral, self.restarting_until_ms, removed];
         let earliest = deadlines.into_iter().flatten().min();

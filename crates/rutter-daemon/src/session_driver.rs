@@ -446,7 +446,9 @@ impl SessionDriver {
     pub(crate) fn end_of_rib(&mut self, slot: usize, family: Family) {
         self.handle(slot, Input::EndOfRib { family });
         if let Some(peer) = self.peers.get(slot) {
-            self.shared.restart.end_of_rib(peer.address(), family);
+            self.shared
+                .restart
+                .end_of_rib(peer.address(), family, self.now_ms);
         }
     }
 

@@ -148,6 +148,7 @@ impl Session {
         let rejection = match (self.accepts(), self.established()) {
             (None, Some(_)) => Some(cease::COLLISION),
             (None, None) => Some(cease::REJECTED),
+            (Some(_), Some(_)) if self.is_collision() => Some(cease::COLLISION),
             (Some(_), Some(_)) if self.holds_replacement() => Some(cease::REJECTED),
             (Some(_), _) => None,
         };
@@ -161,6 +162,12 @@ impl Session {
             self.close(old, DownReason::Replaced, NextStep::KeepConnecting);
             self.stats.faults_in_a_row = self.stats.faults_in_a_row.saturating_add(1);
         }
+    }
+
+    /// Returns whether a new connection of the neighbor collided with the established one: both sides connected at the
+    /// same time. A neighbor that restarts needs longer.
+    fn is_collision(&self) -> bool {
+        self.now_ms.saturating_sub(self.established_at_ms) < COLLISION_MS
     }
 
     /// Returns whether the established session is too young to be replaced. The first replacement is free; after
@@ -315,6 +322,9 @@ impl Session {
         self.report(SessionEvent::IdleHold(ms));
     }
 }
+
+/// A connection that the neighbor opens so soon after the session was established is no restart.
+const COLLISION_MS: u64 = 3_000;
 
 /// Only these two subcodes can carry text (RFC 9003).
 fn cease_message(subcode: u8, text: &str) -> Notification {

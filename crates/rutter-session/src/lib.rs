@@ -29,7 +29,7 @@ pub use event::{SessionEvent, Severity};
 pub use input::{ConnectionId, Input, ResetReason, StopReason};
 pub use negotiated::{FamilyNegotiated, Feature, Negotiated, OneSidedOffer};
 pub use output::{DownReason, Output};
-pub use selection_deferral::{DeferralEnd, SelectionDeferral};
+pub use selection_deferral::{DeferralEnd, SETTLE_MS, SelectionDeferral};
 pub use session::Session;
 pub use state::State;
 pub use stats::Stats;

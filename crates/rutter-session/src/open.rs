@@ -63,12 +63,24 @@ impl Session {
     }
 
     /// Events 19 and 22 in OpenConfirm: a second OPEN on one connection.
+    ///
+    /// One that repeats the first is ignored: RFC 4271 asks only for collision detection here. OpenBGPD sends an OPEN
+    /// twice where the one of an attempt that failed is still in its buffer.
     pub(crate) fn second_open(&mut self, connection: ConnectionId, body: &[u8]) {
         let fault = match Open::parse(body) {
+            Ok(open) if self.repeats_open(connection, &open) => return,
             Ok(_) => fsm::open_confirm(MessageType::Open),
             Err(notification) => notification,
         };
         self.fail(connection, fault);
+    }
+
+    fn repeats_open(&self, connection: ConnectionId, open: &Open) -> bool {
+        let first = self.negotiated_on(connection);
+        first.is_some_and(|first| {
+            (first.remote_asn, first.remote_bgp_id) == (open.asn, open.bgp_id)
+                && first.remote_capabilities == open.capabilities
+        })
     }
 
     /// The neighbor does not know capabilities: the next OPEN has none (RFC 5492 §4). Without capabilities only IPv4

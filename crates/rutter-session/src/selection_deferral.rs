@@ -10,13 +10,19 @@ use crate::Negotiated;
 /// advertises nothing: neighbors keep the routes that they had from it.
 ///
 /// The caller passes what happens to its sessions, and asks [`SelectionDeferral::end`] afterwards and at
-/// [`SelectionDeferral::ends_at_ms`].
+/// [`SelectionDeferral::next_deadline`].
 #[derive(Clone, Debug)]
 pub struct SelectionDeferral<N> {
     /// The families without End-of-RIB of each neighbor that is expected back. No entry is without a family.
     awaited: BTreeMap<N, PerFamily<bool>>,
+    /// The routes of the last neighbor have arrived by then.
+    settled_at_ms: u64,
     ends_at_ms: u64,
 }
+
+/// The time from the last End-of-RIB to the end. FRR sends End-of-RIB a second or more before its routes, while it
+/// still gathers its first UPDATEs.
+pub const SETTLE_MS: u64 = 3_000;
 
 /// The reason why a selection deferral is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,6 +39,7 @@ impl<N: Ord + Copy> SelectionDeferral<N> {
         let has_family = |(_, families): &(N, PerFamily<bool>)| *families != PerFamily::both(false);
         SelectionDeferral {
             awaited: expected.into_iter().filter(has_family).collect(),
+            settled_at_ms: 0,
             ends_at_ms,
         }
     }
@@ -46,19 +53,28 @@ impl<N: Ord + Copy> SelectionDeferral<N> {
         };
         for family in Family::ALL {
             if !sends[family] {
-                self.end_of_rib(neighbor, family);
+                self.release(neighbor, family);
             }
         }
     }
 
     /// The neighbor sent End-of-RIB, and all its routes before it are in the table.
-    pub fn end_of_rib(&mut self, neighbor: N, family: Family) {
-        if let Some(families) = self.awaited.get_mut(&neighbor) {
-            families[family] = false;
-            if *families == PerFamily::both(false) {
-                self.awaited.remove(&neighbor);
-            }
+    pub fn end_of_rib(&mut self, neighbor: N, family: Family, now_ms: u64) {
+        if self.release(neighbor, family) {
+            self.settled_at_ms = now_ms + SETTLE_MS;
         }
+    }
+
+    /// Stops waiting for a family. Returns whether it was waited for.
+    fn release(&mut self, neighbor: N, family: Family) -> bool {
+        let Some(families) = self.awaited.get_mut(&neighbor) else {
+            return false;
+        };
+        let was_awaited = std::mem::replace(&mut families[family], false);
+        if *families == PerFamily::both(false) {
+            self.awaited.remove(&neighbor);
+        }
+        was_awaited
     }
 
     /// The neighbor will not come back: it was removed from the configuration, or its session was stopped.
@@ -68,15 +84,19 @@ impl<N: Ord + Copy> SelectionDeferral<N> {
 
     /// Returns whether the deferral is over, and why.
     pub fn end(&self, now_ms: u64) -> Option<DeferralEnd> {
-        match self.awaited.is_empty() {
-            true => Some(DeferralEnd::Complete),
-            false => (now_ms >= self.ends_at_ms).then_some(DeferralEnd::TimeOver),
+        match (self.awaited.is_empty(), now_ms >= self.next_deadline()) {
+            (true, true) => Some(DeferralEnd::Complete),
+            (false, true) => Some(DeferralEnd::TimeOver),
+            (_, false) => None,
         }
     }
 
-    /// The time at which the deferral ends at the latest, milliseconds.
-    pub fn ends_at_ms(&self) -> u64 {
-        self.ends_at_ms
+    /// The time at which the deferral ends unless something happens before, milliseconds.
+    pub fn next_deadline(&self) -> u64 {
+        match self.awaited.is_empty() {
+            true => self.settled_at_ms.min(self.ends_at_ms),
+            false => self.ends_at_ms,
+        }
     }
 
     /// The neighbors that are waited for, with the families whose End-of-RIB is missing.

@@ -536,6 +536,33 @@ fn stop_for_restart(pair: &mut Pair) {
     pair.handle(0, Input::Stop { reason, text: "" });
 }
 
+/// Both sides connect at once, and the neighbor's connection arrives when ours is established. That is no restart: a
+/// neighbor that keeps our routes would lose them in a second interruption.
+#[test]
+fn a_connection_that_crosses_the_established_one_is_refused() {
+    let mut pair = Pair::new(1, [left(), passive(right())]);
+    pair.start();
+    while !pair.is_up() {
+        pair.run_for(1);
+    }
+    pair.take_outputs(0);
+    let connection = pair.session(0).established().unwrap().other();
+    let outgoing = false;
+    pair.handle(
+        0,
+        Input::Connected {
+            connection,
+            outgoing,
+        },
+    );
+    let outputs = pair.take_outputs(0);
+    assert!(
+        matches!(&outputs[..], [Output::Send { message, .. }, Output::Close { .. }] if message[19..] == [6, 7]),
+        "{outputs:?}"
+    );
+    assert!(pair.is_up());
+}
+
 /// A NOTIFICATION would remove our routes, so a planned restart sends none.
 #[test]
 fn a_planned_restart_is_silent() {

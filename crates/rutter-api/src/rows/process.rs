@@ -42,6 +42,7 @@ pub struct StatusRow {
 
 /// The wait for neighbors after a restart.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct SelectionDeferralRow {
     /// Seconds until it ends at the latest.
     pub remaining_s: u64,
