@@ -27,6 +27,8 @@ pub struct Client {
     pub sessions: u64,
     /// Routes of different prefixes carry different communities, so that few of them share an UPDATE.
     pub(crate) has_communities: bool,
+    /// It keeps the routes of a session that ended, as far as its session says so (RFC 4724).
+    pub(crate) keeps_stale: bool,
     /// Whole UPDATEs that wait for room on the connection.
     pub(crate) queue: Vec<u8>,
     up: bool,
@@ -84,6 +86,7 @@ impl Client {
             held: HeldRoutes::default(),
             sessions: 0,
             has_communities: false,
+            keeps_stale: false,
             queue: Vec::new(),
             up: false,
         }
@@ -156,17 +159,25 @@ impl Client {
                 self.up = true;
                 self.sessions += 1;
                 self.queue.clear();
-                self.held.clear();
+                if !self.keeps_stale {
+                    self.held.clear();
+                }
                 self.announce_all();
                 for family in Family::ALL {
                     update::write_end_of_rib(&mut self.queue, family.afi_safi());
                 }
             }
-            Output::Down { .. } => {
+            Output::Down { keep, .. } => {
                 self.up = false;
                 self.queue.clear();
-                self.held.clear();
+                for family in Family::ALL {
+                    self.held.mark_stale(family);
+                    if !(self.keeps_stale && keep[family]) {
+                        self.held.sweep(family);
+                    }
+                }
             }
+            Output::SweepStale(family) => self.held.sweep(family),
             Output::RefreshRequested(_) => self.announce_all(),
             _ => {}
         }

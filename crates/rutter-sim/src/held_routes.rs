@@ -1,8 +1,8 @@
 //! The routes that a client has received, and the changes of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
+use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
 use rutter_wire::attr::{self, AttrContext};
 use rutter_wire::{nlri, update};
 
@@ -21,6 +21,8 @@ pub(crate) struct ReceivedChange {
 #[derive(Debug, Default)]
 pub struct HeldRoutes {
     routes: BTreeMap<Prefix, HeldRoute>,
+    /// The prefixes of routes that stayed when their session ended (RFC 4724).
+    stale: BTreeSet<Prefix>,
     /// The changes since the last call of [`Self::take_received`], in the order of receipt.
     received: Vec<ReceivedChange>,
 }
@@ -54,6 +56,21 @@ impl HeldRoutes {
     /// Removes all routes: the session is new, or it has ended.
     pub(crate) fn clear(&mut self) {
         self.routes.clear();
+        self.stale.clear();
+    }
+
+    /// Makes all routes of a family stale.
+    pub(crate) fn mark_stale(&mut self, family: Family) {
+        let is_of = |prefix: &&Prefix| prefix.family() == family;
+        self.stale.extend(self.routes.keys().filter(is_of));
+    }
+
+    /// Removes the stale routes of a family.
+    pub(crate) fn sweep(&mut self, family: Family) {
+        let is_of = |prefix: &Prefix| prefix.family() == family;
+        for prefix in self.stale.extract_if(.., is_of) {
+            self.routes.remove(&prefix);
+        }
     }
 
     /// Returns the changes that the client has received since the last call.
@@ -103,6 +120,7 @@ impl HeldRoutes {
 
     fn set(&mut self, prefix: Prefix, route: Option<HeldRoute>) {
         let is_difference = self.routes.get(&prefix) != route.as_ref();
+        self.stale.remove(&prefix);
         match route {
             Some(route) => self.routes.insert(prefix, route),
             None => self.routes.remove(&prefix),

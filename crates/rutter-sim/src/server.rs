@@ -1,5 +1,6 @@
 //! The route server: the real table, with one session for each client.
 
+use std::collections::BTreeMap;
 use std::io::IoSlice;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -10,7 +11,9 @@ use rutter_rib::{
     Batch, ClientStream, FamilyInfo, Neighbor, PeerId, PeerKind, Retain, Rib, RibConfig,
     SessionInfo, Sweeper,
 };
-use rutter_session::{Config, ConnectionId, Negotiated, Output, RemoteAs, Session};
+use rutter_session::{
+    Config, ConnectionId, Negotiated, Output, RemoteAs, SelectionDeferral, Session,
+};
 
 use crate::client::asn;
 use crate::endpoint::{Endpoint, UpdateOutcome};
@@ -31,6 +34,10 @@ pub(crate) struct Server {
     pub peers: Vec<Peer>,
     /// Removes stale routes and those of ended sessions, one slice a turn.
     sweeper: Sweeper,
+    /// The clients with Graceful Restart, with the families for which they send End-of-RIB.
+    kept: BTreeMap<u16, PerFamily<bool>>,
+    /// After a restart: nothing is advertised yet.
+    deferral: Option<SelectionDeferral<u16>>,
 }
 
 impl Server {
@@ -57,7 +64,37 @@ impl Server {
             batch: Batch::new(),
             peers,
             sweeper: Sweeper::default(),
+            kept: BTreeMap::new(),
+            deferral: None,
         }
+    }
+
+    /// The server after its restart. As the daemon does, it knows of the run before only which clients keep its routes.
+    pub fn restarted(mut self, before: &Server, ends_at_ms: u64) -> Self {
+        self.kept = before.kept.clone();
+        self.deferral = Some(SelectionDeferral::new(self.kept.clone(), ends_at_ms));
+        self.rib.defer_advertisement();
+        self
+    }
+
+    /// A client sent End-of-RIB.
+    pub fn end_of_rib(&mut self, index: u16, family: Family, now_ms: u64) {
+        if let Some(deferral) = &mut self.deferral {
+            deferral.end_of_rib(index, family, now_ms);
+        }
+    }
+
+    /// Begins to advertise if the deferral is over. Returns whether it lasts.
+    pub fn defers(&mut self, now_ms: u64) -> bool {
+        let is_over = |deferral: &SelectionDeferral<u16>| deferral.end(now_ms).is_some();
+        if self
+            .deferral
+            .take_if(|deferral| is_over(deferral))
+            .is_some()
+        {
+            self.rib.begin_advertisement();
+        }
+        self.deferral.is_some()
     }
 
     /// Handles an output of a session that concerns routes.
@@ -66,6 +103,14 @@ impl Server {
         let sweeper = &mut self.sweeper;
         match output {
             Output::Established { negotiated, .. } => {
+                let families = negotiated.end_of_rib_families();
+                match families == PerFamily::both(false) {
+                    true => self.kept.remove(&(peer as u16)),
+                    false => self.kept.insert(peer as u16, families),
+                };
+                if let Some(deferral) = &mut self.deferral {
+                    deferral.established(peer as u16, &negotiated);
+                }
                 let session = session_info(&negotiated);
                 *stream = self.rib.session_up_in_steps(*id, session, sweeper);
             }
@@ -174,6 +219,9 @@ fn read_stream(stream: &mut ClientStream, rib: &Rib, room: usize, out: &mut Vec<
     stream.consume(taken, 0);
 }
 
+/// The restart time that the server offers, seconds.
+pub(crate) const RESTART_TIME_S: u16 = 15;
+
 fn config(index: u16, passive: bool) -> Config {
     let remote = RemoteAs::One(Asn(asn(index)));
     let mut config = Config::new(Asn(SERVER_AS), remote, 1);
@@ -183,7 +231,7 @@ fn config(index: u16, passive: bool) -> Config {
     config.idle_hold.max_ms = 8_000;
     config.send_hold_time_s = 20;
     if let Some(restart) = &mut config.graceful_restart {
-        restart.restart_time_s = 15;
+        restart.restart_time_s = RESTART_TIME_S;
         restart.max_restart_time_s = 15;
         restart.stale_path_time_s = 30;
     }

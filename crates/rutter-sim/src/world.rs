@@ -56,6 +56,10 @@ pub struct World {
     faults: bool,
     /// Connections are fast: see [`Pipe::fast`].
     is_fast: bool,
+    /// The side that connects to each client: 0 the client, 1 the server, 2 both.
+    kinds: Vec<u64>,
+    /// The times until which clients and server cannot connect.
+    pub(crate) unreachable_until_ms: Vec<u64>,
 }
 
 const FAULTS_MS: u64 = 60_000;
@@ -109,7 +113,7 @@ impl World {
         // The side that connects: the client, the server or both at once (collisions).
         let kinds: Vec<u64> = (0..clients).map(|_| random.below(3)).collect();
         let is_fast = setup.is_fast;
-        let server = Server::new(setup, |index| kinds[usize::from(index)] == 0, seed);
+        let server = Server::new(setup, connects_by(&kinds), seed);
         let client = |index: u16| {
             Client::new(
                 index,
@@ -128,6 +132,8 @@ impl World {
             prefixes: Vec::new(),
             faults: false,
             is_fast,
+            kinds,
+            unreachable_until_ms: vec![0; usize::from(clients)],
         };
         for index in 0..clients {
             world.client_input(index, Input::Start);
@@ -153,6 +159,7 @@ impl World {
         for connection in 0..self.connections.len() {
             self.arrive(connection);
         }
+        self.server.defers(self.now_ms);
         self.server.relieve(self.now_ms);
         for connection in 0..self.connections.len() {
             self.write(connection);
@@ -186,7 +193,7 @@ impl World {
         next.unwrap_or(most).clamp(self.now_ms + 1, most)
     }
 
-    fn client_input(&mut self, index: u16, input: Input<'_>) {
+    pub(crate) fn client_input(&mut self, index: u16, input: Input<'_>) {
         let mut requests = Vec::new();
         let client = &mut self.clients[usize::from(index)];
         client.end.handle(self.now_ms, input, &mut requests);
@@ -234,7 +241,8 @@ impl World {
         } else {
             client.accepts()
         };
-        let fails = self.faults && self.random.once_in(8);
+        let is_unreachable = self.now_ms < self.unreachable_until_ms[usize::from(index)];
+        let fails = is_unreachable || self.faults && self.random.once_in(8);
         let Some(other) = accepting.filter(|_| !fails) else {
             let input = Input::ConnectFailed { connection };
             return match by_client {
@@ -332,10 +340,44 @@ impl World {
         let mut requests = Vec::new();
         let (rib, batch, peer) = self.server.split(usize::from(index));
         let id = peer.id;
-        let take = |body: &[u8]| Server::apply(rib, batch, id, body);
+        let mut ended = Vec::new();
+        let take = |body: &[u8]| {
+            let outcome = Server::apply(rib, batch, id, body);
+            ended.extend(outcome.end_of_rib);
+            outcome
+        };
         peer.end
             .receive(self.now_ms, connection, bytes, &mut requests, take);
         self.perform_for_server(index, requests);
+        for family in ended {
+            self.server.end_of_rib(index, family, self.now_ms);
+        }
+    }
+
+    /// The server ends, in order or like a crash, and starts again with an empty table.
+    pub(crate) fn restart_server(&mut self, is_orderly: bool, deferral_ms: u64, seed: u64) {
+        let clients = 0..self.clients.len() as u16;
+        if is_orderly {
+            for index in clients.clone() {
+                let reason = StopReason::Restart;
+                self.server_input(index, Input::Stop { reason, text: "" });
+            }
+        }
+        let setup = Setup::without_checks(clients.end);
+        let server = Server::new(setup, connects_by(&self.kinds), seed);
+        let ends_at_ms = self.now_ms + deferral_ms;
+        self.server = server.restarted(&self.server, ends_at_ms);
+        // What the old process had sent still arrives.
+        for at in 0..self.connections.len() {
+            let connection = &mut self.connections[at];
+            if std::mem::take(&mut connection.open[1]) {
+                connection.to_client.close();
+            }
+        }
+        for index in clients {
+            self.server_input(index, Input::Restarting(true));
+            self.server_input(index, Input::Start);
+        }
     }
 
     fn end_of_stream(&mut self, at: usize) {
@@ -559,7 +601,7 @@ impl World {
     }
 
     /// The clients whose routes differ from the reference model, with the prefixes that differ.
-    fn differences(&self) -> Vec<(u16, Vec<Prefix>)> {
+    pub(crate) fn differences(&self) -> Vec<(u16, Vec<Prefix>)> {
         let differing = |client: &Client| {
             let expected = self.expected(client.index);
             let held = |p: &Prefix| {
@@ -637,6 +679,11 @@ impl World {
     }
 }
 
+/// Returns for each client whether the server waits for it to connect.
+fn connects_by(kinds: &[u64]) -> impl Fn(u16) -> bool + '_ {
+    |index| kinds[usize::from(index)] == 0
+}
+
 fn progress(
     session: &mut rutter_session::Session,
     now_ms: u64,
@@ -652,7 +699,7 @@ fn progress(
     session.handle(now_ms, input);
 }
 
-fn prefix(index: u64) -> Prefix {
+pub(crate) fn prefix(index: u64) -> Prefix {
     let text = match index % 3 {
         0 => format!("2001:db8:{index:x}::/48"),
         _ => format!("203.0.{index}.0/24"),
