@@ -29,8 +29,8 @@ impl Bar {
     /// Starts a bar that shows how far the files are read.
     pub(crate) fn of_files(inputs: &[Input], progress: &Progress, lines: Lines) -> Self {
         let done = Arc::new(AtomicBool::new(false));
-        let in_the_way = lines == Lines::OnStdout && std::io::stdout().is_terminal();
-        if !std::io::stderr().is_terminal() || in_the_way {
+        let hides_output = lines == Lines::OnStdout && std::io::stdout().is_terminal();
+        if !std::io::stderr().is_terminal() || hides_output {
             let bar = ProgressBar::hidden();
             return Bar {
                 bar,
@@ -70,7 +70,7 @@ impl Bar {
     }
 
     /// Prints a line without disturbing the bar.
-    pub(crate) fn say(&self, line: &str) {
+    pub(crate) fn report(&self, line: &str) {
         self.bar.suspend(|| rutter_daemon::eprint_line(line));
     }
 

@@ -110,9 +110,9 @@ fn load_mrt(
     let progress = Progress::new();
     let bar = Bar::of_files(inputs, &progress, Lines::None);
     let mut loader = MrtLoader::new(&collector.context.rib, router);
-    let say = |line: &str| bar.say(line);
+    let report = |line: &str| bar.report(line);
     let to_end = || collector.is_to_end();
-    let mut reader = Reader::new(&progress, &say).until(&to_end);
+    let mut reader = Reader::new(&progress, &report).until(&to_end);
     let mut load = || -> Result<(), TooManyNeighbors> {
         inputs.iter().try_for_each(|input| {
             reader.read(input, |record| {

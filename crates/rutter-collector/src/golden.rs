@@ -12,8 +12,8 @@ use crate::cli::Cli;
 fn commands() -> Vec<Command> {
     let mut command = Cli::command().term_width(100);
     command.build();
-    let told = command.get_subcommands().filter(|sub| !sub.is_hide_set());
-    told.cloned().collect()
+    let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+    shown.cloned().collect()
 }
 
 /// Compares files below the repository's root, or writes them.

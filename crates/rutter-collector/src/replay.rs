@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rutter_daemon::{Hangup, Signals};
-use rutter_ingest::replay::{Played, Player, ReplayError, ReplaySettings};
+use rutter_ingest::replay::{Player, ReplayCounts, ReplayError, ReplaySettings};
 use rutter_mrt::{Progress, Reader, find_files};
 
 use crate::bar::{Bar, Lines};
@@ -26,9 +26,9 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
         speed: args.speed,
     };
     let mut player = Player::new(settings, &to_end);
-    let say = |line: &str| bar.say(line);
-    let mut reader = Reader::new(&progress, &say).until(&to_end);
-    let mut play = || -> Result<Played, ReplayError> {
+    let report = |line: &str| bar.report(line);
+    let mut reader = Reader::new(&progress, &report).until(&to_end);
+    let mut play = || -> Result<ReplayCounts, ReplayError> {
         for input in &inputs {
             let mut before = player.played().routes;
             reader.read(input, |record| {
@@ -49,15 +49,15 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
         let routes = played.routes;
         return Err(Failure::text(format!("stopped after {routes} routes")));
     }
-    tell(args, &played, verdict.is_err())?;
+    print_summary(args, &played, verdict.is_err())?;
     if args.end {
         return verdict.map_err(Failure::text);
     }
-    stay(&player, &to_end)
+    hold_sessions(&player, &to_end)
 }
 
 /// Reports the number of routes and sessions. Fails if nothing was played.
-fn tell(args: &ReplayArgs, played: &Played, broken: bool) -> Result<(), Failure> {
+fn print_summary(args: &ReplayArgs, played: &ReplayCounts, broken: bool) -> Result<(), Failure> {
     if played.sessions == 0 {
         return Err(Failure::text(match (args.peer, broken) {
             (_, true) => "nothing was played: the files have no route that can be read".into(),
@@ -79,7 +79,7 @@ fn tell(args: &ReplayArgs, played: &Played, broken: bool) -> Result<(), Failure>
 }
 
 /// Keeps the sessions up until one of them ends or a signal requests the stop.
-fn stay(player: &Player<'_>, to_end: &dyn Fn() -> bool) -> Result<(), Failure> {
+fn hold_sessions(player: &Player<'_>, to_end: &dyn Fn() -> bool) -> Result<(), Failure> {
     rutter_daemon::eprint_line("the sessions stay up; Ctrl-C ends them");
     while !to_end() {
         if let Some(why) = player.ended() {

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_brings_routes_in_ends_first_and_all_others_at_once() {
+    fn inputs_end_first_and_all_others_together() {
         let (barrier, ended) = (Arc::new(Barrier::new(2)), Arc::default());
         let mut services = Services::default();
         for name in ["one", "station", "two"] {

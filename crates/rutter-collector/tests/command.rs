@@ -24,11 +24,11 @@ fn a_bad_file_is_1_with_every_error() {
 }
 
 /// Only one demonstration runs at a time: they use the same ports if these are free.
-static ALONE: Mutex<()> = Mutex::new(());
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 #[test]
 fn a_demonstration_collects_every_route() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = std::env::temp_dir().join(format!("rutter-collect-demo-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_rutter-collect"))
@@ -65,7 +65,7 @@ impl Drop for Demonstration {
 
 #[test]
 fn a_demonstration_answers_while_feeds_come_in() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = std::env::temp_dir().join(format!("rutter-collect-asked-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     let mut demonstration = Command::new(env!("CARGO_BIN_EXE_rutter-collect"));
@@ -100,7 +100,7 @@ fn a_demonstration_answers_while_feeds_come_in() {
 
 #[test]
 fn a_demonstration_that_is_interrupted_at_once_ends_in_order() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = std::env::temp_dir().join(format!("rutter-collect-int-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     let mut demonstration = Command::new(env!("CARGO_BIN_EXE_rutter-collect"));
@@ -110,18 +110,21 @@ fn a_demonstration_that_is_interrupted_at_once_ends_in_order() {
         .stdout(Stdio::piped());
     let mut demonstration = Demonstration(demonstration.spawn().unwrap());
     let mut out = BufReader::new(demonstration.0.stdout.take().unwrap());
-    let mut said = String::new();
+    let mut output_text = String::new();
     // At this time the table is not generated yet.
-    while !said.contains("psql -h") {
-        assert!(out.read_line(&mut said).unwrap() > 0, "{said}");
+    while !output_text.contains("psql -h") {
+        assert!(
+            out.read_line(&mut output_text).unwrap() > 0,
+            "{output_text}"
+        );
     }
     let kill = format!("kill -INT {}", demonstration.0.id());
     let sent = Command::new("/bin/sh").args(["-c", &kill]).status();
     assert!(sent.unwrap().success());
-    out.read_to_string(&mut said).unwrap();
+    out.read_to_string(&mut output_text).unwrap();
     let status = demonstration.0.wait().unwrap();
-    assert!(status.success(), "{status}: {said}");
-    assert!(!said.contains("Collected"), "{said}");
+    assert!(status.success(), "{status}: {output_text}");
+    assert!(!output_text.contains("Collected"), "{output_text}");
     assert!(!folder.join("s").exists());
     fs::remove_dir_all(folder).unwrap();
 }
@@ -177,10 +180,10 @@ fn a_key_of_another_certificate_is_named() {
         )
     };
     assert_eq!(check("one.pem", "one.key"), (true, String::new()));
-    let (good, said) = check("one.pem", "two.key");
+    let (good, output_text) = check("one.pem", "two.key");
     assert!(
-        !good && said.contains("it is not the key of one.pem"),
-        "{said}"
+        !good && output_text.contains("it is not the key of one.pem"),
+        "{output_text}"
     );
     fs::remove_dir_all(&folder).unwrap();
 }
@@ -217,12 +220,12 @@ fn a_folder_that_cannot_be_used_is_named_with_what_to_do() {
         fs::write(&file, text).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_rutter-collect"));
         let output = command.arg("collect").arg(&file).output().unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{said}");
-        let line = said.lines().find(|line| line.starts_with("error: "));
+        let output_text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output_text}");
+        let line = output_text.lines().find(|line| line.starts_with("error: "));
         let line = line.unwrap_or_default();
-        assert!(line.contains(&format!("{says} {wrong}: ")), "{said}");
-        assert!(said.contains(key), "{said}");
+        assert!(line.contains(&format!("{says} {wrong}: ")), "{output_text}");
+        assert!(output_text.contains(key), "{output_text}");
     }
     fs::remove_dir_all(&folder).unwrap();
 }

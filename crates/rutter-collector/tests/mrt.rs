@@ -161,21 +161,21 @@ fn the_lines_are_those_of_bgpdump() {
     let path = folder.join("file");
     fs::write(&path, file()).unwrap();
     let ours = output(&mut rutter(&[], &path));
-    let theirs = output(Command::new("bgpdump").args(["-m", "-v"]).arg(&path));
+    let of_bgpdump = output(Command::new("bgpdump").args(["-m", "-v"]).arg(&path));
     fs::remove_dir_all(folder).unwrap();
     assert_eq!(ours.lines().count(), 8, "{ours}");
-    assert_eq!(ours, theirs);
+    assert_eq!(ours, of_bgpdump);
 }
 
 /// The reader closes the pipe early, as with `2>&1 | head -1`.
 #[test]
-fn whoever_reads_the_errors_may_go() {
+fn a_closed_stderr_ends_nothing() {
     let folder = folder("unheard");
     for name in ["a", "b"] {
         fs::write(folder.join(name), "no MRT").unwrap();
     }
-    let (ours, theirs) = UnixStream::pair().unwrap();
-    drop(theirs);
+    let (ours, of_bgpdump) = UnixStream::pair().unwrap();
+    drop(of_bgpdump);
     let ended = rutter(&[], &folder)
         .stdout(Stdio::null())
         .stderr(OwnedFd::from(ours))
@@ -240,28 +240,31 @@ fn standard_input_is_read_and_counted() {
 }
 
 #[test]
-fn what_cannot_be_read_is_said_and_the_rest_is_printed() {
+fn unreadable_records_are_reported_and_the_rest_is_printed() {
     let folder = folder("broken");
     // The entry of an unknown peer, between two valid entries.
     let mut bytes = file();
     let at = bytes.len();
-    let stranger = Route {
+    let other_peer = Route {
         peer_index: 7,
         originated_s: TIME,
         path_id: 0,
         attributes: &plain(),
         next_hop: &[192, 0, 2, 1],
     };
-    let routes = [stranger];
+    let routes = [other_peer];
     write_rib(&mut bytes, TIME, 2, prefix("10.0.0.0/8"), false, routes);
     bytes.extend(file());
     fs::write(folder.join("bad"), &bytes).unwrap();
     for (arguments, lines) in [(&[][..], 16), (&["--json"], 16), (&["--count"], 1)] {
         let output = rutter(arguments, &folder.join("bad")).output().unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
+        let output_text = String::from_utf8(output.stderr).unwrap();
         let place = format!("bad: MRT record at octet {at}: no PEER_INDEX_TABLE before it names");
-        assert!(said.contains(&place), "{said}");
-        assert!(said.contains("1 of 15 records could not be read"), "{said}");
+        assert!(output_text.contains(&place), "{output_text}");
+        assert!(
+            output_text.contains("1 of 15 records could not be read"),
+            "{output_text}"
+        );
         assert_eq!(output.status.code(), Some(1));
         let text = String::from_utf8(output.stdout).unwrap();
         assert_eq!(text.lines().count(), lines, "{text}");
@@ -287,9 +290,9 @@ fn a_collector_whose_files_were_broken_ends_with_1() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut said = BufReader::new(collector.stderr.take().unwrap()).lines();
-    let mut said = || said.next().unwrap().unwrap();
-    while !said().contains("MRT files loaded") {}
+    let mut output_text = BufReader::new(collector.stderr.take().unwrap()).lines();
+    let mut output_text = || output_text.next().unwrap().unwrap();
+    while !output_text().contains("MRT files loaded") {}
     // The collector handles signals only now. Before, TERM ends it without output.
     let status = format!("/proc/{}/status", collector.id());
     let caught = || {
@@ -302,7 +305,7 @@ fn a_collector_whose_files_were_broken_ends_with_1() {
     }
     let kill = format!("kill -TERM {}", collector.id());
     Command::new("sh").args(["-c", &kill]).status().unwrap();
-    while !said().starts_with("error: --mrt: the file could not be read completely") {}
+    while !output_text().starts_with("error: --mrt: the file could not be read completely") {}
     assert_eq!(collector.wait().unwrap().code(), Some(1));
     fs::remove_dir_all(folder).unwrap();
 }

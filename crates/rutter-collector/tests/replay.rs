@@ -257,25 +257,31 @@ fn a_signal_ends_a_replay_that_waits() {
     let sent = Command::new("/bin/sh").args(["-c", &kill]).status();
     assert!(sent.unwrap().success());
     let output = replay.wait_with_output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("stopped after 2 routes"), "{said}");
+    let output_text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output_text}");
+    assert!(
+        output_text.contains("stopped after 2 routes"),
+        "{output_text}"
+    );
     world.expect(&[]);
     world.daemon.stop("the test is over");
     fs::remove_dir_all(world.folder).unwrap();
 }
 
 #[test]
-fn nobody_there_is_said() {
+fn an_unreachable_target_is_reported() {
     let world = World::start("nobody", "");
     let mut child = Command::new(env!("CARGO_BIN_EXE_rutter-collect"));
     let file = world.folder.join("file");
     fs::write(&file, table(false)).unwrap();
     let child = child.arg("replay").arg(&file).args(["--to", "127.0.0.1:9"]);
     let output = child.output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
+    let output_text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(said.contains("127.0.0.1:9: cannot connect"), "{said}");
+    assert!(
+        output_text.contains("127.0.0.1:9: cannot connect"),
+        "{output_text}"
+    );
     let mut ended = world.replay(&table(false), &["--peer", "192.0.2.11", "--end"]);
     assert!(ended.wait().unwrap().success());
     world.daemon.stop("the test is over");
@@ -283,23 +289,23 @@ fn nobody_there_is_said() {
 }
 
 #[test]
-fn nothing_to_play_is_said() {
+fn files_without_updates_are_reported() {
     let world = World::start("nothing", "");
-    let said = |bytes: &[u8], arguments: &[&str]| {
+    let output_text = |bytes: &[u8], arguments: &[&str]| {
         let output = world.replay(bytes, arguments).wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(1));
         String::from_utf8(output.stderr).unwrap()
     };
-    assert!(said(b"", &[]).contains("the files have no routes"));
-    let text = said(&[0xff; 20], &[]);
+    assert!(output_text(b"", &[]).contains("the files have no routes"));
+    let text = output_text(&[0xff; 20], &[]);
     assert!(text.contains("this is not an MRT file"), "{text}");
     assert!(text.contains("no route that can be read"), "{text}");
-    let other = said(&table(false), &["--peer", "192.0.2.99"]);
+    let other = output_text(&table(false), &["--peer", "192.0.2.99"]);
     assert!(other.contains("no route of 192.0.2.99"), "{other}");
     // A truncated file is played up to its end.
     let whole = table(false);
     let arguments = ["--peer", "192.0.2.11", "--end"];
-    let text = said(&whole[..whole.len() - 1], &arguments);
+    let text = output_text(&whole[..whole.len() - 1], &arguments);
     assert!(text.contains("1 routes to"), "{text}");
     assert!(text.contains("ends inside the record"), "{text}");
     world.daemon.stop("the test is over");

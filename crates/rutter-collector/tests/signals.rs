@@ -15,7 +15,7 @@ use rutter_wire::attr::{TRANSITIVE, code, write_attr};
 use rutter_wire::mrt::{PeerEntry, Route, write_peer_index_table, write_rib};
 
 /// A timeout longer than every step of these tests.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A folder that is removed when dropped.
 struct Folder {
@@ -75,13 +75,13 @@ impl Rutter {
             if let Some(status) = self.0.try_wait().unwrap() {
                 break status;
             }
-            assert!(begun.elapsed() < PATIENCE, "it does not end");
+            assert!(begun.elapsed() < TIMEOUT, "it does not end");
             thread::sleep(Duration::from_millis(5));
         };
-        let mut said = String::new();
+        let mut output_text = String::new();
         let stderr = self.0.stderr.take();
-        stderr.unwrap().read_to_string(&mut said).unwrap();
-        (status, said)
+        stderr.unwrap().read_to_string(&mut output_text).unwrap();
+        (status, output_text)
     }
 }
 
@@ -178,16 +178,16 @@ fn ends_in_order(signal: &str) {
     stdin.write_all(&table()).unwrap();
     let (begun, spool) = (Instant::now(), folder.path.join("spool"));
     while octets(&spool) < 20_000 {
-        assert!(begun.elapsed() < PATIENCE, "nothing comes in");
+        assert!(begun.elapsed() < TIMEOUT, "nothing comes in");
         thread::sleep(Duration::from_millis(5));
     }
     rutter.signal(signal);
-    let (status, said) = rutter.end();
+    let (status, output_text) = rutter.end();
     drop(stdin);
-    assert!(status.success(), "{status}: {said}");
+    assert!(status.success(), "{status}: {output_text}");
     assert!(
-        said.contains("stopped while MRT files were loaded"),
-        "{said}"
+        output_text.contains("stopped while MRT files were loaded"),
+        "{output_text}"
     );
     let kinds = spooled(&spool);
     assert_eq!(kinds.first().map(String::as_str), Some("start"));
@@ -230,39 +230,39 @@ fn before_the_configuration(name: &str, signal: &str) -> (Folder, Rutter) {
 #[test]
 fn a_signal_before_the_configuration_is_read_ends_it() {
     let (_folder, rutter) = before_the_configuration("early", "TERM");
-    let (status, said) = rutter.end();
-    assert!(status.success(), "{status}: {said}");
+    let (status, output_text) = rutter.end();
+    assert!(status.success(), "{status}: {output_text}");
 }
 
 /// Returns the address at which a collector accepts sessions, from its output at the start.
-fn listens_at(said: &str) -> SocketAddr {
-    let (_, address) = said.split_once("listen=[").expect("it has started");
+fn listens_at(output_text: &str) -> SocketAddr {
+    let (_, address) = output_text.split_once("listen=[").expect("it has started");
     let (address, _) = address.split_once(']').expect("one address");
     address.parse().expect("an address")
 }
 
 #[test]
-fn an_early_hangup_reloads_once_it_runs_and_peers_hear_of_the_end() -> io::Result<()> {
+fn an_early_hangup_reloads_once_it_runs_and_peers_receive_a_cease() -> io::Result<()> {
     let (_folder, mut rutter) = before_the_configuration("hup", "HUP");
-    let mut said = String::new();
+    let mut output_text = String::new();
     let mut stderr = rutter.0.stderr.take().unwrap();
     let mut octets = [0; 4096];
-    while !said.contains("configuration reloaded") {
+    while !output_text.contains("configuration reloaded") {
         let count = stderr.read(&mut octets)?;
-        assert!(count > 0, "it has ended: {said}");
-        said.push_str(&String::from_utf8_lossy(&octets[..count]));
+        assert!(count > 0, "it has ended: {output_text}");
+        output_text.push_str(&String::from_utf8_lossy(&octets[..count]));
     }
     rutter.0.stderr = Some(stderr);
-    let peer = Speaker::connect(listens_at(&said), None, Asn(64501), 7).unwrap();
+    let peer = Speaker::connect(listens_at(&output_text), None, Asn(64501), 7).unwrap();
     rutter.signal("TERM");
-    let (status, said) = rutter.end();
-    assert!(status.success(), "{status}: {said}");
+    let (status, output_text) = rutter.end();
+    assert!(status.success(), "{status}: {output_text}");
     let begun = Instant::now();
     let why = loop {
         if let Some(why) = peer.ended() {
             break why;
         }
-        assert!(begun.elapsed() < PATIENCE, "the peer hears nothing");
+        assert!(begun.elapsed() < TIMEOUT, "the peer hears nothing");
         thread::sleep(Duration::from_millis(5));
     };
     assert!(why.contains("the collector is being shut down"), "{why}");

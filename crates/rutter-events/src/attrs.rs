@@ -69,10 +69,10 @@ impl AttrColumns {
 
     /// The approximate size in memory, in bytes.
     pub fn octets(&self) -> usize {
-        let texts = [&self.as_path, &self.aggregator];
-        let texts = texts.into_iter().flatten().map(String::capacity);
+        let strings = [&self.as_path, &self.aggregator];
+        let strings = strings.into_iter().flatten().map(String::capacity);
         size_of::<Self>()
-            + texts.sum::<usize>()
+            + strings.sum::<usize>()
             + size_of_val(&*self.communities)
             + size_of_val(&*self.extended_communities)
             + size_of_val(&*self.large_communities)

@@ -10,7 +10,7 @@ use rutter_rib::{FeedEvent, PeerId, PeerSummary};
 use rutter_wire::attr::Attributes;
 use rutter_wire::update;
 
-use crate::message::{self, Said, Scratch};
+use crate::message::{self, RouteAction, Scratch};
 use crate::{AttrColumns, Kind, Peer, Row};
 
 /// The times of two clocks. They diverge if the wall clock is set.
@@ -41,7 +41,7 @@ pub struct Decoder {
 }
 
 /// The fields that differ between the rows of an event.
-struct Told<'a> {
+struct RowContent<'a> {
     kind: Kind,
     prefix: Option<(Prefix, u32)>,
     attrs: Option<&'a Arc<AttrColumns>>,
@@ -127,7 +127,7 @@ impl Decoder {
                 };
                 let mut rows = self.rows(Some(&peer), now.unix_us, visit);
                 routes.iter().for_each(|route| {
-                    rows.put(Told {
+                    rows.put(RowContent {
                         kind: Kind::Withdraw,
                         prefix: Some(*route),
                         attrs: None,
@@ -170,10 +170,10 @@ impl Decoder {
             body,
             &peer.reading,
             &mut scratch,
-            |prefix, path_id, said| {
+            |prefix, path_id, content| {
                 let prefix = Some((prefix, path_id));
-                let Said::Announced(block, next_hop) = said else {
-                    return rows.put(Told {
+                let RouteAction::Announced(block, next_hop) = content else {
+                    return rows.put(RowContent {
                         kind: Kind::Withdraw,
                         prefix,
                         attrs: None,
@@ -185,7 +185,7 @@ impl Decoder {
                     last = Some((block.as_ptr(), *next_hop, attrs.of(block, *next_hop)));
                 }
                 let attrs = last.as_ref().map(|(_, _, attrs)| attrs);
-                rows.put(Told {
+                rows.put(RowContent {
                     kind: Kind::Announce,
                     prefix,
                     attrs,
@@ -205,13 +205,13 @@ impl Decoder {
         time_us: u64,
         visit: &mut dyn FnMut(&Row<'_>),
     ) {
-        let said = Told {
+        let content = RowContent {
             kind,
             prefix: None,
             attrs: None,
             detail,
         };
-        self.rows(Some(peer), time_us, visit).put(said);
+        self.rows(Some(peer), time_us, visit).put(content);
     }
 
     fn of_collector(
@@ -221,13 +221,13 @@ impl Decoder {
         time_us: u64,
         visit: &mut dyn FnMut(&Row<'_>),
     ) {
-        let said = Told {
+        let content = RowContent {
             kind,
             prefix: None,
             attrs: None,
             detail,
         };
-        self.rows(None, time_us, visit).put(said);
+        self.rows(None, time_us, visit).put(content);
     }
 
     fn rows<'r>(
@@ -263,18 +263,18 @@ struct Rows<'r> {
 }
 
 impl Rows<'_> {
-    fn put(&mut self, said: Told<'_>) {
+    fn put(&mut self, content: RowContent<'_>) {
         (self.visit)(&Row {
             run: self.run,
             seq: *self.seq,
             time_us: self.time_us,
             collector: self.collector,
             peer: self.peer,
-            kind: said.kind,
-            prefix: said.prefix.map(|(prefix, _)| prefix),
-            path_id: said.prefix.map_or(0, |(_, path_id)| path_id),
-            attrs: said.attrs,
-            detail: said.detail,
+            kind: content.kind,
+            prefix: content.prefix.map(|(prefix, _)| prefix),
+            path_id: content.prefix.map_or(0, |(_, path_id)| path_id),
+            attrs: content.attrs,
+            detail: content.detail,
         });
         *self.seq += 1;
     }

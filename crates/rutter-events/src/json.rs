@@ -75,15 +75,15 @@ impl<'a> From<&Row<'a>> for JsonRow<'a> {
                 next_hop: attrs.next_hop,
                 med: attrs.med,
                 local_pref: attrs.local_pref,
-                communities: texts(&attrs.communities),
-                extended_communities: texts(&attrs.extended_communities),
-                large_communities: texts(&attrs.large_communities),
+                communities: strings(&attrs.communities),
+                extended_communities: strings(&attrs.extended_communities),
+                large_communities: strings(&attrs.large_communities),
             }),
             detail: row.detail,
         }
     }
 }
 
-fn texts(values: &[impl ToString]) -> Vec<String> {
+fn strings(values: &[impl ToString]) -> Vec<String> {
     values.iter().map(ToString::to_string).collect()
 }

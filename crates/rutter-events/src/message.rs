@@ -18,7 +18,7 @@ pub(crate) struct Scratch {
 }
 
 /// The action on a route.
-pub(crate) enum Said<'a> {
+pub(crate) enum RouteAction<'a> {
     Withdrawn,
     /// The canonical block of attributes and the next hop.
     Announced(&'a [u8], Option<IpAddr>),
@@ -37,7 +37,7 @@ pub(crate) fn read(
     body: &[u8],
     reading: &Reading,
     scratch: &mut Scratch,
-    mut tell: impl FnMut(Prefix, u32, &Said<'_>),
+    mut visit: impl FnMut(Prefix, u32, &RouteAction<'_>),
 ) {
     let Ok(sections) = update::split(body) else {
         return;
@@ -62,41 +62,46 @@ pub(crate) fn read(
         ipv4: &mut scratch.ipv4,
         ipv6: &mut scratch.ipv6,
     };
-    routes.tell(
+    routes.visit(
         Family::Ipv4Unicast,
         sections.withdrawn,
-        &Said::Withdrawn,
-        &mut tell,
+        &RouteAction::Withdrawn,
+        &mut visit,
     );
     if let Some(unreach) = attributes.mp_unreach()
         && let Some(family) = unreach.afi_safi.family()
     {
-        routes.tell(family, unreach.withdrawn, &Said::Withdrawn, &mut tell);
+        routes.visit(
+            family,
+            unreach.withdrawn,
+            &RouteAction::Withdrawn,
+            &mut visit,
+        );
     }
     scratch.canonical.clear();
     attributes.write_canonical(&mut scratch.canonical);
     let block = &scratch.canonical;
     let withdraw = worst == Some(Disposition::TreatAsWithdraw);
-    let said = |part| match withdraw {
-        true => Said::Withdrawn,
-        false => Said::Announced(block, next_hop(&attributes, part)),
+    let action = |part| match withdraw {
+        true => RouteAction::Withdrawn,
+        false => RouteAction::Announced(block, next_hop(&attributes, part)),
     };
     if !sections.nlri.is_empty() {
-        routes.tell(
+        routes.visit(
             Family::Ipv4Unicast,
             sections.nlri,
-            &said(Part::Own),
-            &mut tell,
+            &action(Part::Own),
+            &mut visit,
         );
     }
     if let Some(reach) = attributes.mp_reach()
         && let Some(family) = reach.afi_safi.family()
     {
-        routes.tell(
+        routes.visit(
             family,
             reach.nlri,
-            &said(Part::Reach(reach.next_hop)),
-            &mut tell,
+            &action(Part::Reach(reach.next_hop)),
+            &mut visit,
         );
     }
 }
@@ -108,12 +113,12 @@ struct Routes<'s> {
 }
 
 impl Routes<'_> {
-    fn tell(
+    fn visit(
         &mut self,
         family: Family,
         bytes: &[u8],
-        said: &Said<'_>,
-        tell: &mut impl FnMut(Prefix, u32, &Said<'_>),
+        action: &RouteAction<'_>,
+        visit: &mut impl FnMut(Prefix, u32, &RouteAction<'_>),
     ) {
         let Some(add_path) = self.reading.add_path[family] else {
             return;
@@ -125,7 +130,7 @@ impl Routes<'_> {
                 if nlri::parse_ipv4(bytes, add_path, self.ipv4).is_ok() {
                     self.ipv4
                         .iter()
-                        .for_each(|(id, p)| tell((*p).into(), *id, said));
+                        .for_each(|(id, p)| visit((*p).into(), *id, action));
                 }
             }
             Family::Ipv6Unicast => {
@@ -133,7 +138,7 @@ impl Routes<'_> {
                 if nlri::parse_ipv6(bytes, add_path, self.ipv6).is_ok() {
                     self.ipv6
                         .iter()
-                        .for_each(|(id, p)| tell((*p).into(), *id, said));
+                        .for_each(|(id, p)| visit((*p).into(), *id, action));
                 }
             }
         }

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn a_written_gap_is_read_again() {
         let (run, first, last) = (1_795_176_000_000_000, 5, 9);
         let rest = |doubtful| Missing::RestOfRun {
             run,
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_says_what_when_and_why() {
+    fn a_gap_names_its_rows_time_and_reason() {
         assert_eq!(
             Missing::overrun(7, (0, 1_000_001)),
             "7 messages are missing, from 1970-01-01 00:00:00.000000 UTC to 1970-01-01 00:00:01.000001 UTC: \

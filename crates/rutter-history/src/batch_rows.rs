@@ -58,14 +58,14 @@ impl<'b> Rows<'b> {
         Ok(Self {
             batch,
             peer: [
-                texts(batch, router)?,
-                texts(batch, name)?,
-                texts(batch, address)?,
-                texts(batch, view)?,
+                strings(batch, router)?,
+                strings(batch, name)?,
+                strings(batch, address)?,
+                strings(batch, view)?,
             ],
-            kind: texts(batch, "kind")?,
-            detail: texts(batch, "detail")?,
-            collector: texts(batch, "collector")?,
+            kind: strings(batch, "kind")?,
+            detail: strings(batch, "detail")?,
+            collector: strings(batch, "collector")?,
         })
     }
 
@@ -118,17 +118,18 @@ impl<'b> Rows<'b> {
     }
 }
 
-fn texts<'b>(batch: &'b RecordBatch, name: &str) -> Result<StringColumn<'b>, String> {
+fn strings<'b>(batch: &'b RecordBatch, name: &str) -> Result<StringColumn<'b>, String> {
     let column = batch
         .column_by_name(name)
         .and_then(|column| column.as_dictionary_opt::<Int32Type>());
-    let texts = column.and_then(|column: &DictionaryArray<Int32Type>| {
+    let strings = column.and_then(|column: &DictionaryArray<Int32Type>| {
         Some(StringColumn {
             keys: column.keys(),
             values: column.values().as_string_opt::<i32>()?,
         })
     });
-    texts.ok_or_else(|| format!("its column `{name}` does not have the type of a history's column"))
+    strings
+        .ok_or_else(|| format!("its column `{name}` does not have the type of a history's column"))
 }
 
 /// The indexes of columns, checked by a test.

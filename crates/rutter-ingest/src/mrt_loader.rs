@@ -55,12 +55,12 @@ struct Slot {
     bgp_id: u32,
     batch: Batch,
     /// `None` while its session is down.
-    form: Option<Form>,
+    encoding: Option<Encoding>,
 }
 
 /// The form of a peer's updates.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Form {
+struct Encoding {
     as4: bool,
     add_path: PerFamily<bool>,
 }
@@ -121,15 +121,15 @@ impl MrtLoader {
     }
 
     fn rib(&mut self, rib: &Rib<'_>, unix_us: u64) -> RecordOutcome {
-        let mut taken = RecordOutcome::Read;
+        let mut outcome = RecordOutcome::Read;
         for entry in rib.entries() {
             let one = match entry {
                 Ok(entry) => self.rib_entry(rib.prefix, rib.add_path, &entry, unix_us),
                 Err(error) => Err(error.into()),
             };
-            taken = taken.and(one.err());
+            outcome = outcome.and(one.err());
         }
-        taken
+        outcome
     }
 
     /// Applies pending routes and returns the counts. The routes stay in the table.
@@ -173,7 +173,7 @@ impl MrtLoader {
             asn,
             bgp_id,
             batch: Batch::new(),
-            form: None,
+            encoding: None,
         });
         self.loaded.peers += 1;
         let slot = self.slots.len() - 1;
@@ -276,7 +276,7 @@ impl MrtLoader {
     ) -> Result<RecordOutcome, TooManyNeighbors> {
         let slot = self.slot(change.link.peer, change.link.peer_asn, 0)?;
         let slot = &mut self.slots[slot];
-        if change.new == ESTABLISHED || slot.form.is_none() {
+        if change.new == ESTABLISHED || slot.encoding.is_none() {
             return Ok(RecordOutcome::Read);
         }
         self.rib.commit(&mut slot.batch);
@@ -285,7 +285,7 @@ impl MrtLoader {
         self.rib
             .publish_peer_down(slot.peer, retain, reason, unix_us);
         self.rib.session_down(slot.peer, retain);
-        slot.form = None;
+        slot.encoding = None;
         Ok(RecordOutcome::Read)
     }
 
@@ -299,20 +299,20 @@ impl MrtLoader {
         unix_us: u64,
     ) -> Result<(), Unreadable> {
         let slot = &mut self.slots[slot];
-        let mut form = slot.form.unwrap_or(Form {
+        let mut encoding = slot.encoding.unwrap_or(Encoding {
             as4,
             add_path: PerFamily::both(false),
         });
-        form.as4 = as4;
+        encoding.as4 = as4;
         for (family, add_path) in families {
-            form.add_path[*family] = *add_path;
+            encoding.add_path[*family] = *add_path;
         }
-        if slot.form != Some(form) {
+        if slot.encoding != Some(encoding) {
             self.rib.commit(&mut slot.batch);
-            let session = writer::session(slot.asn, slot.bgp_id, form.as4, form.add_path);
+            let session = writer::session(slot.asn, slot.bgp_id, encoding.as4, encoding.add_path);
             self.rib.session_up(slot.peer, session);
             self.rib.publish_peer_up(slot.peer, unix_us);
-            slot.form = Some(form);
+            slot.encoding = Some(encoding);
         }
         let pushed = slot.batch.push(&self.rib, slot.peer, body, unix_us);
         self.loaded.announced += u64::from(pushed.announced);

@@ -365,7 +365,7 @@ fn folders_are_read_in_the_order_of_names() {
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_said_with_its_place() {
+fn errors_in_a_file_name_its_place() {
     let folder = Folder::new("broken");
     let bytes = table(false);
     let failure = |bytes: &[u8]| {
@@ -403,7 +403,7 @@ fn record(kind: u16, subtype: u16, body: &[u8]) -> Vec<u8> {
 fn broken() -> Vec<(Vec<u8>, &'static str)> {
     // A prefix of 33 bits; a route of peer 9; attributes that are longer than their block.
     let long = [0, 0, 0, 0, 33, 1, 2, 3, 4, 0, 0, 0];
-    let stranger = [&[0, 0, 0, 0, 8, 10, 0, 1, 0, 9][..], &[0; 6]].concat();
+    let unknown = [&[0, 0, 0, 0, 8, 10, 0, 1, 0, 9][..], &[0; 6]].concat();
     let cut = [
         &[0, 0, 0, 0, 8, 10, 0, 1, 0, 0][..],
         &[0; 4],
@@ -422,7 +422,7 @@ fn broken() -> Vec<(Vec<u8>, &'static str)> {
     vec![
         (record(13, 2, &[0, 0]), "ends too early"),
         (record(13, 2, &long), "prefix length"),
-        (record(13, 2, &stranger), "names peer 9"),
+        (record(13, 2, &unknown), "names peer 9"),
         (record(13, 2, &cut), "attributes of a route are cut off"),
         (record(16, 4, &[0; 40]), "address family"),
         (message, "its BGP message is none"),
@@ -489,7 +489,7 @@ fn each_fault_of_a_record_has_its_words() {
 }
 
 #[test]
-fn peers_of_one_address_are_told_apart() {
+fn peers_of_one_address_are_distinct() {
     let mut bytes = Vec::new();
     let address = "192.0.2.11".parse().unwrap();
     let peer = |asn| PeerEntry {

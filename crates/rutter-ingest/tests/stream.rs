@@ -20,11 +20,11 @@ use serde_json::{Value, json};
 use tungstenite::{Message, WebSocket};
 
 /// Exceeds the time that any step takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 const TIME: u64 = 1_700_000_000_250_000;
 
 #[test]
-fn web_pages_are_let_in_only_from_sites_that_were_named() {
+fn web_pages_are_accepted_only_from_configured_sites() {
     use tungstenite::client::IntoClientRequest as _;
     let world = World::start();
     let address = world.server.listen_address();
@@ -33,7 +33,7 @@ fn web_pages_are_let_in_only_from_sites_that_were_named() {
         let header = tungstenite::http::HeaderValue::from_static(origin);
         request.headers_mut().insert("origin", header);
         let socket = TcpStream::connect(address).unwrap();
-        let timeout = Some(PATIENCE);
+        let timeout = Some(TIMEOUT);
         socket.set_read_timeout(timeout).unwrap();
         let connected = tungstenite::client(request, socket);
         connected.map(drop).map_err(|why| why.to_string())
@@ -83,7 +83,7 @@ impl World {
     }
 
     /// Loads the records that `write` appends.
-    fn happen(&self, write: impl FnOnce(&mut Vec<u8>)) {
+    fn receive_update(&self, write: impl FnOnce(&mut Vec<u8>)) {
         let mut bytes = Vec::new();
         write(&mut bytes);
         let mut loader = MrtLoader::new(&self.context.rib, "edge1");
@@ -96,7 +96,7 @@ impl World {
     fn client(&self, data: &Value) -> Client {
         let address = self.server.listen_address();
         let socket = TcpStream::connect(address).unwrap();
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        socket.set_read_timeout(Some(TIMEOUT)).unwrap();
         let url = format!("ws://{address}/v1/ws/");
         let (socket, _) = tungstenite::client(url, socket).unwrap();
         let mut client = Client(socket);
@@ -226,14 +226,14 @@ fn much(world: &World) {
         .map(|n| format!("10.{}.{}.0/24", n / 250, n % 250))
         .collect();
     let nlri: Vec<&str> = nlri.iter().map(String::as_str).collect();
-    world.happen(|out| (0..900).for_each(|_| update(out, &[], &nlri)));
+    world.receive_update(|out| (0..900).for_each(|_| update(out, &[], &nlri)));
 }
 
 #[test]
 fn messages_are_those_of_the_documents() {
     let world = World::start();
     let mut client = world.client(&json!({}));
-    world.happen(|out| {
+    world.receive_update(|out| {
         update(out, &["192.0.2.0/24"], &["198.51.100.0/24"]);
         write_state_change(out, Timestamp::Microseconds(TIME), &link(), 6, 1);
     });
@@ -265,10 +265,10 @@ fn messages_are_those_of_the_documents() {
 }
 
 #[test]
-fn an_update_as_ris_live_says_it() {
+fn an_update_in_the_form_of_ris_live() {
     let world = World::start();
     let mut client = world.client(&json!({"type": "UPDATE"}));
-    world.happen(|out| {
+    world.receive_update(|out| {
         update(
             out,
             &["192.0.2.0/24"],
@@ -304,7 +304,7 @@ fn the_questions_of_the_documentation_are_answered() {
     let questions: Vec<Value> = questions.collect();
     assert_eq!(questions.len(), 10);
     let mut clients: Vec<Client> = questions.iter().map(|q| world.client(q)).collect();
-    world.happen(|out| {
+    world.receive_update(|out| {
         update(
             out,
             &["192.0.2.0/24"],
@@ -312,9 +312,9 @@ fn the_questions_of_the_documentation_are_answered() {
         )
     });
     for (client, question) in clients.iter_mut().zip(&questions) {
-        let mut told = (0..2).map(|_| client.next()["data"]["withdrawals"].clone());
-        let told = told.find(|withdrawals| withdrawals.is_array());
-        assert_eq!(told, Some(json!(["192.0.2.0/24"])), "{question}");
+        let mut withdrawals = (0..2).map(|_| client.next()["data"]["withdrawals"].clone());
+        let withdrawals = withdrawals.find(|withdrawals| withdrawals.is_array());
+        assert_eq!(withdrawals, Some(json!(["192.0.2.0/24"])), "{question}");
     }
     world.end();
 }
@@ -323,7 +323,7 @@ fn the_questions_of_the_documentation_are_answered() {
 fn sessions_come_and_go() {
     let world = World::start();
     let mut client = world.client(&json!({"type": "RIS_PEER_STATE"}));
-    world.happen(|out| {
+    world.receive_update(|out| {
         update(out, &[], &["198.51.100.0/24"]);
         write_state_change(out, Timestamp::Microseconds(TIME), &link(), 6, 1);
     });
@@ -372,7 +372,7 @@ fn every_filter_of_ris_live() {
         })
         .collect();
     let mut all = world.client(&json!({"type": "UPDATE"}));
-    world.happen(|out| {
+    world.receive_update(|out| {
         update(out, &[], &["198.51.100.0/24"]);
         update(out, &[], &["198.51.100.128/25"]);
         update(out, &["203.0.113.0/24"], &[]);
@@ -380,20 +380,20 @@ fn every_filter_of_ris_live() {
     // The client that subscribed last has received all updates, so every client has.
     (0..3).for_each(|_| drop(all.next()));
     for ((filter, wanted), client) in expected.iter().zip(&mut clients) {
-        let heard = client.updates();
-        let first = |prefix: &str| heard.iter().any(|data| data.to_string().contains(prefix));
-        let told = [
+        let updates = client.updates();
+        let first = |prefix: &str| updates.iter().any(|data| data.to_string().contains(prefix));
+        let withdrawals = [
             first("198.51.100.0/24"),
             first("198.51.100.128/25"),
             first("203.0.113.0/24"),
         ];
-        assert_eq!(told, *wanted, "{filter}");
+        assert_eq!(withdrawals, *wanted, "{filter}");
     }
     world.end();
 }
 
 #[test]
-fn who_speaks_no_websocket_harms_nobody() {
+fn connections_without_websocket_disturb_no_client() {
     use std::io::{Read as _, Write as _};
     let world = World::start();
     let mut socket = TcpStream::connect(world.server.listen_address()).unwrap();
@@ -407,7 +407,7 @@ fn who_speaks_no_websocket_harms_nobody() {
 }
 
 #[test]
-fn who_says_nothing_takes_nobodys_place() {
+fn silent_connections_take_no_place_of_a_client() {
     use std::io::Read as _;
     // The connections exceed the limit of clients.
     let world = World::of(1, 1_000);
@@ -417,7 +417,7 @@ fn who_says_nothing_takes_nobodys_place() {
         .collect();
     // Each address has a limit: the server closes the last connections at once.
     let mut last = &silent[39];
-    last.set_read_timeout(Some(PATIENCE)).unwrap();
+    last.set_read_timeout(Some(TIMEOUT)).unwrap();
     let closed = last.read(&mut [0]).unwrap();
     assert_eq!(closed, 0);
     let elsewhere = connect_from("127.0.0.2", address);
@@ -437,25 +437,25 @@ fn connect_from(from: &str, to: std::net::SocketAddr) -> TcpStream {
     socket.bind(&from.into()).unwrap();
     socket.connect(&to.into()).unwrap();
     let stream = TcpStream::from(socket);
-    let timeout = Some(PATIENCE);
+    let timeout = Some(TIMEOUT);
     stream.set_read_timeout(timeout).unwrap();
     stream
 }
 
 /// Clients that send nothing, that never complete the handshake, or that never read.
 #[test]
-fn nobody_holds_up_the_end() {
+fn no_client_delays_the_shutdown() {
     let world = World::start();
     let address = world.server.listen_address();
     let silent = TcpStream::connect(address).unwrap();
     let mut greeting = TcpStream::connect(address).unwrap();
     greeting.write_all(b"GET / HTTP/1.1\r\n").unwrap();
-    let deaf = world.client(&json!({}));
-    let mut hearing = world.client(&json!({"type": "RIS_PEER_STATE"}));
+    let unsubscribed = world.client(&json!({}));
+    let mut subscribed = world.client(&json!({"type": "RIS_PEER_STATE"}));
     // The thread of this client blocks in a write.
     much(&world);
     // All messages are queued now.
-    hearing.updates();
+    subscribed.updates();
     let begun = Instant::now();
     world.end();
     assert!(
@@ -463,5 +463,5 @@ fn nobody_holds_up_the_end() {
         "{:?}",
         begun.elapsed()
     );
-    drop((silent, greeting, deaf));
+    drop((silent, greeting, unsubscribed));
 }

@@ -14,7 +14,7 @@ use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::catalog::TableProvider;
 use datafusion::datasource::MemTable;
-use rutter_pgfront::{Access, Application, Bounds, Database, Limits, Server, Settings};
+use rutter_pgfront::{Access, Application, ConnectionBounds, Database, Limits, Server, Settings};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         access: Access::Open,
         tls: None,
         threads: 2,
-        bounds: Bounds::default(),
+        bounds: ConnectionBounds::default(),
         step_back: || {},
         give_back: || {},
     };

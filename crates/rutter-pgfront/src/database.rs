@@ -159,10 +159,10 @@ impl Database {
     }
 
     /// Returns whether queries have held much memory since the last call, and hold little now.
-    pub(crate) fn has_emptied(&self) -> bool {
+    pub(crate) fn has_shrunk(&self) -> bool {
         let memory = self.memory();
         let memory = memory.downcast_ref::<QueryMemory>();
-        memory.is_some_and(QueryMemory::has_emptied)
+        memory.is_some_and(QueryMemory::has_shrunk)
     }
 
     /// The memory of all queries together.

@@ -72,10 +72,10 @@ impl QueryError {
                 _ => "42703",
             },
             DataFusionError::ArrowError(why, _) => computed(why),
-            DataFusionError::Plan(text) => said(text).unwrap_or(OTHER),
+            DataFusionError::Plan(text) => sqlstate_of(text).unwrap_or(OTHER),
             DataFusionError::Execution(text) if text.contains("parsing timestamp") => cast(text),
-            DataFusionError::Execution(text) => said(text).unwrap_or(OTHER),
-            DataFusionError::NotImplemented(text) => said(text).unwrap_or(NOT_OFFERED),
+            DataFusionError::Execution(text) => sqlstate_of(text).unwrap_or(OTHER),
+            DataFusionError::NotImplemented(text) => sqlstate_of(text).unwrap_or(NOT_OFFERED),
             _ => OTHER,
         }
     }
@@ -87,8 +87,8 @@ const OTHER: &str = "42000";
 const NOT_OFFERED: &str = "0A000";
 
 /// Finds the SQLSTATE for a message of DataFusion.
-fn said(text: &str) -> Option<&'static str> {
-    const SAID: [(&str, &str); 10] = [
+fn sqlstate_of(text: &str) -> Option<&'static str> {
+    const MESSAGES: [(&str, &str); 10] = [
         (CHANGES, "25006"),
         (MORE_ROWS, "21000"),
         ("table '", "42P01"),
@@ -97,13 +97,13 @@ fn said(text: &str) -> Option<&'static str> {
         ("Cannot coerce arithmetic", "42883"),
         ("must be in GROUP BY", "42803"),
         ("Unsupported CAST", "42846"),
-        ("malformed array literal", UNREADABLE),
+        ("malformed array literal", INVALID_TEXT),
         ("invalid hexadecimal", "22023"),
     ];
     if is_unjoined(text) {
         return Some(NOT_OFFERED);
     }
-    let found = SAID.iter().find(|(words, _)| text.contains(words));
+    let found = MESSAGES.iter().find(|(words, _)| text.contains(words));
     found.map(|(_, state)| *state)
 }
 
@@ -121,7 +121,7 @@ fn computed(why: &ArrowError) -> &'static str {
 /// SQLSTATE: a number does not fit its type.
 pub const TOO_LARGE: &str = "22003";
 /// A string that is not valid for its type.
-pub const UNREADABLE: &str = "22P02";
+pub const INVALID_TEXT: &str = "22P02";
 
 /// A string that is not valid for its type.
 pub fn unreadable(why: String) -> DataFusionError {
@@ -134,7 +134,7 @@ fn cast(text: &str) -> &'static str {
     let to = text.rsplit("to value of ").next().unwrap_or_default();
     let value = text.split('\'').nth(1).unwrap_or_default();
     if text.starts_with(INVALID) {
-        UNREADABLE
+        INVALID_TEXT
     } else if is(&["not supported"]) {
         "42846"
     } else if is(&["nterval", "timestamp from", "datetime", "Date", "Time"]) {
@@ -144,7 +144,7 @@ fn cast(text: &str) -> &'static str {
     {
         TOO_LARGE
     } else {
-        UNREADABLE
+        INVALID_TEXT
     }
 }
 

@@ -27,4 +27,4 @@ pub use error::QueryError;
 pub use functions::{Body, is_text, text_function};
 pub use limits::memory::octets as batch_bytes;
 pub use output::{Format, Printer};
-pub use protocol::{Access, Bounds, Server, ServerError, Settings, Tls, TlsError};
+pub use protocol::{Access, ConnectionBounds, Server, ServerError, Settings, Tls, TlsError};

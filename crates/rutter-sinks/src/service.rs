@@ -248,9 +248,7 @@ impl<S: Store> WriterThread<S> {
         let end = Instant::now() + pause;
         while Instant::now() < end && !self.shared.stop.load(Ordering::Relaxed) {
             let mut guard = self.shared.wake.0.lock();
-            let left = end
-                .saturating_duration_since(Instant::now())
-                .min(WAKE_EVERY);
+            let left = end.saturating_duration_since(Instant::now()).min(MAX_WAIT);
             self.shared.wake.1.wait_for(&mut guard, left);
         }
     }
@@ -325,6 +323,6 @@ const FEED_WAIT: Duration = Duration::from_millis(50);
 /// The interval of syncs of the spool to the disk.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 /// The interval at which a sleeping writer checks for a stop.
-const WAKE_EVERY: Duration = Duration::from_millis(200);
+const MAX_WAIT: Duration = Duration::from_millis(200);
 /// The longest time that a stop waits for the store.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);

@@ -129,7 +129,7 @@ impl StatusView {
     pub fn state(&self) -> &'static str {
         match (self.connected, self.loading) {
             (false, _) if self.failure.is_some() => "away",
-            _ if self.silence().is_some() => "away",
+            _ if self.silent_problem().is_some() => "away",
             // The store is connected but does not get all rows.
             (true, _) if self.dropping.is_some() => "dropping",
             (false, _) => "connecting",
@@ -140,13 +140,13 @@ impl StatusView {
 
     /// The current problem: a failure, or an answer that does not come.
     pub fn problem(&self) -> Option<String> {
-        self.failure.clone().or_else(|| self.silence())
+        self.failure.clone().or_else(|| self.silent_problem())
     }
 
-    fn silence(&self) -> Option<String> {
+    fn silent_problem(&self) -> Option<String> {
         let (what, since) = self.request?;
-        let seconds = SILENT.as_secs();
-        (since.elapsed() >= SILENT).then(|| {
+        let seconds = SILENT_AFTER.as_secs();
+        (since.elapsed() >= SILENT_AFTER).then(|| {
             format!("{what}: no answer for more than {seconds} s, the server hangs or is busy")
         })
     }
@@ -187,14 +187,14 @@ impl StatusView {
             lost: self.lost,
             last_gap: self.last_gap.clone(),
             failures: self.failures,
-            last_error: self.silence().or_else(|| self.last_error.clone()),
+            last_error: self.silent_problem().or_else(|| self.last_error.clone()),
             dropping: self.dropping.clone(),
         }
     }
 }
 
 /// After this time without an answer, the state of a store is `away`. The connection stays open.
-const SILENT: Duration = Duration::from_secs(10);
+const SILENT_AFTER: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {
@@ -204,7 +204,7 @@ mod tests {
     fn a_store_that_does_not_answer_is_away_until_it_does() {
         let status = Status::new("test");
         status.update(|view| view.connected = true);
-        let long_ago = Instant::now().checked_sub(SILENT);
+        let long_ago = Instant::now().checked_sub(SILENT_AFTER);
         let long_ago = long_ago.expect("the machine has run for a while");
         status.during_request("a batch", || {
             assert_eq!(status.view().state(), "live");

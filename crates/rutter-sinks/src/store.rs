@@ -27,7 +27,7 @@ pub(crate) fn no_answer(what: &str, waited: Duration) -> StoreError {
 }
 
 /// An error for an answer that did not come within the configured timeout.
-pub(crate) fn hangs(what: &str) -> StoreError {
+pub(crate) fn timeout_error(what: &str) -> StoreError {
     StoreError(format!(
         "{what}: no answer within `answer-timeout`: the server hangs, or is busy for longer than that"
     ))

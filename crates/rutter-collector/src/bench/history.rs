@@ -68,7 +68,7 @@ fn measure(settings: &Settings, folder: &Path, say: &mut dyn FnMut(&str)) -> Res
     updates.retain(|file| !tables.contains(file));
     say(&sizes(&updates)?);
     let begun = cpu();
-    let position = bench.keeper.position();
+    let position = bench.rotation.position();
     let snapshot = bench.rib.snapshot();
     let written = write_snapshot(
         &archive,
@@ -135,7 +135,7 @@ struct Bench {
     rib: Arc<Rib>,
     feeds: Vec<Feed>,
     reader: FeedReader,
-    keeper: FileRotation,
+    rotation: FileRotation,
     compression: Compression,
     now: Now,
     drawn: u64,
@@ -168,9 +168,9 @@ impl Bench {
             retry: Duration::MAX,
         };
         let (reader, peers) = rib.subscribe(1 << 18);
-        let keeper = FileRotation::start(archive, "bench", options, &peers, now);
+        let rotation = FileRotation::start(archive, "bench", options, &peers, now);
         Ok(Self {
-            keeper: keeper.map_err(|why| why.to_string())?,
+            rotation: rotation.map_err(|why| why.to_string())?,
             rib,
             feeds,
             reader,
@@ -199,7 +199,7 @@ impl Bench {
                     .get(at..(at + burst).min(bodies.len()))
                     .unwrap_or(&[])
                     .to_vec();
-                self.give(feed, &bodies);
+                self.apply(feed, &bodies);
             }
             at += burst;
             self.drain()?;
@@ -236,7 +236,7 @@ impl Bench {
                     body.clone()
                 };
                 self.now.unix_us += 1 + self.below(20_000) as u64;
-                self.give(feed, &[body]);
+                self.apply(feed, &[body]);
                 given += 1;
             }
             self.drain()?;
@@ -244,7 +244,7 @@ impl Bench {
         self.end()
     }
 
-    fn give(&mut self, feed: usize, bodies: &[Vec<u8>]) {
+    fn apply(&mut self, feed: usize, bodies: &[Vec<u8>]) {
         let mut batch = Batch::new();
         self.now.unix_us += 20 + self.below(200) as u64;
         for body in bodies {
@@ -258,10 +258,10 @@ impl Bench {
         self.now.monotonic_us = self.now.unix_us;
         let begun = cpu();
         while let Some(event) = self.reader.next(Duration::ZERO) {
-            self.keeper.take(&event, self.now);
+            self.rotation.take(&event, self.now);
         }
         self.spent += cpu() - begun;
-        self.keeper
+        self.rotation
             .failure()
             .map_or(Ok(()), |why| Err(why.to_owned()))
     }
@@ -271,15 +271,15 @@ impl Bench {
         let begun = cpu();
         self.now.unix_us += 600_000_000;
         self.now.monotonic_us = self.now.unix_us;
-        self.keeper.turn(self.now);
+        self.rotation.turn(self.now);
         self.spent += cpu() - begun;
-        self.keeper
+        self.rotation
             .failure()
             .map_or(Ok(()), |why| Err(why.to_owned()))
     }
 
     fn figures(&mut self, what: &str) -> String {
-        let (rows, octets, _) = self.keeper.written();
+        let (rows, octets, _) = self.rotation.written();
         let before = std::mem::replace(&mut self.before, (rows, octets));
         line(
             what,

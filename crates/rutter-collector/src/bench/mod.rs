@@ -12,7 +12,7 @@ use sinks::Place;
 pub(crate) fn sinks(args: &BenchSinksArgs) -> Result<(), Failure> {
     // Without a named database, both are started here.
     let (postgres, mariadb) = match (&args.postgres, &args.mariadb) {
-        (None, None) => (Some(Place::Own), Some(Place::Own)),
+        (None, None) => (Some(Place::OwnServer), Some(Place::OwnServer)),
         (postgres, mariadb) => (postgres.clone(), mariadb.clone()),
     };
     let settings = sinks::Settings {
@@ -22,7 +22,7 @@ pub(crate) fn sinks(args: &BenchSinksArgs) -> Result<(), Failure> {
         rounds: args.rounds.max(1),
         postgres,
         mariadb,
-        singles: args.singles,
+        insert_single_rows: args.insert_single_rows,
         folder: args.folder.clone(),
     };
     sinks::run(&settings, &mut |line| println!("{line}")).map_err(Failure::text)

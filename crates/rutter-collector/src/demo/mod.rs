@@ -30,20 +30,20 @@ pub(crate) fn demo(args: &CollectArgs) -> Result<(), Failure> {
         .socket
         .clone()
         .unwrap_or_else(|| folder.join("rutter.sock"));
-    let doors = Doors::open()?;
-    let mut config = configuration(&socket, &doors)?;
+    let listeners = DemoListeners::open()?;
+    let mut config = configuration(&socket, &listeners)?;
     let address = address_near(0)?;
     config.daemon.listen = vec![address];
     let collector = Running::start(config, None)?;
     collector.daemon.handle_signals(&signals);
     let shutdown = ShutdownSignal::new();
     let mut feeds = Vec::new();
-    let result = invite(&doors)
+    let result = print_addresses(&listeners)
         .map_err(Failure::from)
         .and_then(|()| collect(args, &collector, address, &shutdown, &mut feeds));
     let result = match result {
         Ok(()) if !args.once && !collector.is_to_end() => {
-            stay(&socket, &doors).map_err(Failure::from)
+            wait_for_signal(&socket, &listeners).map_err(Failure::from)
         }
         result => result,
     };
@@ -66,7 +66,7 @@ fn collect(
     collector: &Running,
     address: SocketAddr,
     shutdown: &ShutdownSignal,
-    feeds: &mut Vec<Speaking>,
+    feeds: &mut Vec<SpeakerThread>,
 ) -> Result<(), Failure> {
     // The collector already answers while the table is generated or read.
     let table = Arc::new(Table::of(args)?);
@@ -82,7 +82,7 @@ fn collect(
 }
 
 /// The thread of a speaker.
-pub(crate) type Speaking = JoinHandle<Result<(), String>>;
+pub(crate) type SpeakerThread = JoinHandle<Result<(), String>>;
 
 /// Returns a folder of this user. The other commands look there for the socket of a demonstration.
 pub(crate) fn folder() -> Result<PathBuf, Failure> {
@@ -104,8 +104,8 @@ pub(crate) fn folder() -> Result<PathBuf, Failure> {
     }
 }
 
-fn configuration(socket: &Path, doors: &Doors) -> Result<Config, Failure> {
-    let (socket, Doors { bmp, stream, sql }) = (socket.display(), doors);
+fn configuration(socket: &Path, listeners: &DemoListeners) -> Result<Config, Failure> {
+    let (socket, DemoListeners { bmp, stream, sql }) = (socket.display(), listeners);
     let text = format!(
         "[router]\nasn = 64500\nrouter-id = \"192.0.2.1\"\n\
          [daemon]\ncontrol-socket = \"{socket}\"\nlog = \"error\"\n\
@@ -129,15 +129,15 @@ const STREAM: u16 = 8_180;
 const SQL: u16 = 5_439;
 
 /// The addresses of the demonstration.
-struct Doors {
+struct DemoListeners {
     bmp: SocketAddr,
     stream: SocketAddr,
     sql: SocketAddr,
 }
 
-impl Doors {
+impl DemoListeners {
     fn open() -> io::Result<Self> {
-        Ok(Doors {
+        Ok(DemoListeners {
             bmp: address_near(BMP)?,
             stream: address_near(STREAM)?,
             sql: address_near(SQL)?,
@@ -158,7 +158,7 @@ pub(crate) fn start_feeds(
     table: &Arc<Table>,
     shutdown: &ShutdownSignal,
     sent: &mpsc::Sender<Instant>,
-) -> Result<Vec<Speaking>, Failure> {
+) -> Result<Vec<SpeakerThread>, Failure> {
     let mut feeds = Vec::new();
     for number in 0..count {
         let (table, shutdown, sent) = (Arc::clone(table), shutdown.clone(), sent.clone());
@@ -176,7 +176,7 @@ pub(crate) fn start_feeds(
 pub(crate) fn wait_for(
     rib: &Rib,
     routes: u64,
-    feeds: &[Speaking],
+    feeds: &[SpeakerThread],
     to_end: &dyn Fn() -> bool,
 ) -> Result<bool, Failure> {
     while held(rib) < routes {
@@ -215,8 +215,8 @@ fn report(collector: &Running, routes: u64, took: Duration) -> io::Result<()> {
 }
 
 /// Prints the commands that work from the first moment on.
-fn invite(doors: &Doors) -> io::Result<()> {
-    let Doors { bmp, stream, sql } = doors;
+fn print_addresses(listeners: &DemoListeners) -> io::Result<()> {
+    let DemoListeners { bmp, stream, sql } = listeners;
     let (program, mut out) = (rutter()?, io::stdout().lock());
     writeln!(
         out,
@@ -231,7 +231,7 @@ fn invite(doors: &Doors) -> io::Result<()> {
     out.flush()
 }
 
-fn stay(socket: &Path, doors: &Doors) -> io::Result<()> {
+fn wait_for_signal(socket: &Path, listeners: &DemoListeners) -> io::Result<()> {
     let (program, mut out) = (rutter()?, io::stdout().lock());
     writeln!(out, "\nThe collector stays up. Also:\n")?;
     for command in ["show routes --limit 20", "show peers", "show memory"] {
@@ -241,7 +241,7 @@ fn stay(socket: &Path, doors: &Doors) -> io::Result<()> {
     writeln!(
         out,
         "\npsql still answers on port {}. Ctrl-C ends it.",
-        doors.sql.port()
+        listeners.sql.port()
     )?;
     out.flush()
 }

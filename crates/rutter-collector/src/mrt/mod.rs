@@ -27,8 +27,8 @@ pub(crate) fn mrt(args: &MrtArgs) -> Result<(), Failure> {
         progress: progress.clone(),
         quiet: args.count,
     };
-    let say = |line: &str| bar.say(line);
-    let mut reader = Reader::new(&progress, &say);
+    let report = |line: &str| bar.report(line);
+    let mut reader = Reader::new(&progress, &report);
     for input in &inputs {
         let mut printer = Printer::new(args.json);
         reader.read(input, |record| {

@@ -18,8 +18,8 @@ use crate::failure::Failure;
 /// Loads the files, then answers the query.
 pub(super) fn ask(args: &SqlArgs, query: &str) -> Result<(), Failure> {
     let (rib, verdict) = load(args)?;
-    let say = |error: rutter_sql::QueryError| Failure::text(error.to_string());
-    let mut database = live_database(rib, None, &limits()).map_err(say)?;
+    let report = |error: rutter_sql::QueryError| Failure::text(error.to_string());
+    let mut database = live_database(rib, None, &limits()).map_err(report)?;
     if args.files {
         database = database.with_files();
     }
@@ -67,8 +67,8 @@ fn load(args: &SqlArgs) -> Result<(Arc<Rib>, Result<(), String>), Failure> {
     let inputs = find_files(&args.mrt)?;
     let progress = Progress::new();
     let bar = Bar::of_files(&inputs, &progress, Lines::None);
-    let say = |line: &str| bar.say(line);
-    let mut reader = Reader::new(&progress, &say);
+    let report = |line: &str| bar.report(line);
+    let mut reader = Reader::new(&progress, &report);
     for input in &inputs {
         let mut loader = MrtLoader::new(&rib, &input.to_string());
         let read = reader.read(input, |record| loader.take(record));
@@ -86,14 +86,14 @@ pub(super) async fn answer(
     query: &str,
     format: Format,
 ) -> Result<(), Failure> {
-    let say = |error: rutter_sql::QueryError| Failure::text(error.to_string());
-    let mut batches = database.query(query).await.map_err(say)?;
+    let report = |error: rutter_sql::QueryError| Failure::text(error.to_string());
+    let mut batches = database.query(query).await.map_err(report)?;
     let out = io::BufWriter::new(io::stdout());
     let mut printer = Printer::of(out, format, &batches.schema());
     while let Some(batch) = batches.next().await {
         printer
-            .batch(&batch.map_err(|error| say(error.into()))?)
-            .map_err(|error| say(error.into()))?;
+            .batch(&batch.map_err(|error| report(error.into()))?)
+            .map_err(|error| report(error.into()))?;
     }
     Ok(printer.end()?)
 }

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 
 /// Reads the needed files, then answers the query.
 pub(super) fn ask(args: &SqlArgs, query: &str) -> Result<(), Failure> {
-    let mut database = rutter_sql::database(&limits()).map_err(say)?;
+    let mut database = rutter_sql::database(&limits()).map_err(query_failure)?;
     if args.files {
         database = database.with_files();
     }
@@ -47,7 +47,7 @@ fn broken(args: &SqlArgs, said: &str) -> Option<String> {
     })
 }
 
-fn say(error: QueryError) -> Failure {
+fn query_failure(error: QueryError) -> Failure {
     Failure::text(error.to_string())
 }
 
@@ -103,18 +103,18 @@ async fn add_parts(database: &Database, archive: &Archive) -> Result<(), Failure
         let files = archive.files(part);
         let files = files.map_err(|why| Failure::text(why.to_string()))?;
         not_empty(&files.into_iter().map(|file| file.path).collect::<Vec<_>>())?;
-        let strangers = archive.foreign_files(part);
-        let strangers = strangers.map_err(|why| Failure::text(why.to_string()))?;
-        if let Some(stranger) = strangers.first() {
+        let foreign = archive.foreign_files(part);
+        let foreign = foreign.map_err(|why| Failure::text(why.to_string()))?;
+        if let Some(first) = foreign.first() {
             return Err(Failure::text(format!(
                 "{} is no file of this archive, by its name or its folder: its rows would be counted, perhaps twice\n  \
                  move it away; --parquet FILE asks one file",
-                stranger.display()
+                first.display()
             )));
         }
         let folder = archive.folder().join(part.folder());
         let added = rutter_sql::add_archive(database, part.folder(), &folder, &schema).await;
-        added.map_err(say)?;
+        added.map_err(query_failure)?;
     }
     Ok(())
 }
@@ -137,15 +137,21 @@ async fn add_history(database: &Database, folder: &Path, at: Option<u64>) -> Res
         rutter_daemon::eprint_line(format_args!("note: {note}"));
     }
     let rows = database.add_rows("routes", rutter_history::schema(), found.routes);
-    rows.map_err(say)?;
-    database.replace("routes", &as_live()).await.map_err(say)?;
+    rows.map_err(query_failure)?;
+    database
+        .replace("routes", &current_routes_view())
+        .await
+        .map_err(query_failure)?;
     let events = format!("SELECT * FROM events WHERE time <= to_timestamp_micros({time_us})");
-    database.replace("events", &events).await.map_err(say)
+    database
+        .replace("events", &events)
+        .await
+        .map_err(query_failure)
 }
 
 /// Returns a query for the table as of a time. It adds the columns that only the live table has, and converts text to
 /// lists.
-fn as_live() -> String {
+fn current_routes_view() -> String {
     let columns = rutter_events::COLUMNS
         .iter()
         .map(|column| match column.kind {

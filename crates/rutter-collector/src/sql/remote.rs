@@ -41,7 +41,7 @@ pub(super) fn ask(args: &SqlArgs, query: &str) -> Result<(), Failure> {
     })?;
     let out = io::BufWriter::new(io::stdout().lock());
     let mut printer = Printer::new(out, args.format(), kinds(&mut client, query)?);
-    each_piece(&mut client, query, |rows| {
+    for_each_batch(&mut client, query, |rows| {
         let rows: Vec<_> = rows.iter().map(cells).collect();
         Ok(printer.rows(&rows)?)
     })?;
@@ -53,27 +53,27 @@ fn cells(row: &SimpleQueryRow) -> Vec<Option<&str>> {
 }
 
 /// The number of rows that one FETCH requests.
-const PIECE: usize = 1000;
+const FETCH_ROWS: usize = 1000;
 
 /// Passes the rows to `take` in pieces, because all of them may exceed the memory. There is at least one piece.
-fn each_piece(
+fn for_each_batch(
     client: &mut Client,
     query: &str,
     mut take: impl FnMut(&[SimpleQueryRow]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let query = query.trim().trim_end_matches(';');
     if !has_cursor(query) {
-        return take(&ask_for(client, query)?);
+        return take(&simple_query(client, query)?);
     }
     let declare = format!("BEGIN; DECLARE answer NO SCROLL CURSOR FOR {query}");
     client
         .batch_execute(&declare)
-        .map_err(|error| said(&error))?;
+        .map_err(|error| query_failure(&error))?;
     let fetch = format!("FETCH {PIECE} FROM answer");
     loop {
-        let rows = ask_for(client, &fetch)?;
+        let rows = simple_query(client, &fetch)?;
         take(&rows)?;
-        if rows.len() < PIECE {
+        if rows.len() < FETCH_ROWS {
             return Ok(());
         }
     }
@@ -86,8 +86,10 @@ fn has_cursor(query: &str) -> bool {
     matches!(word.as_str(), "SELECT" | "WITH" | "VALUES" | "TABLE")
 }
 
-fn ask_for(client: &mut Client, query: &str) -> Result<Vec<SimpleQueryRow>, Failure> {
-    let messages = client.simple_query(query).map_err(|error| said(&error))?;
+fn simple_query(client: &mut Client, query: &str) -> Result<Vec<SimpleQueryRow>, Failure> {
+    let messages = client
+        .simple_query(query)
+        .map_err(|error| query_failure(&error))?;
     let rows = messages.into_iter().filter_map(|message| match message {
         SimpleQueryMessage::Row(row) => Some(row),
         _ => None,
@@ -97,14 +99,16 @@ fn ask_for(client: &mut Client, query: &str) -> Result<Vec<SimpleQueryRow>, Fail
 
 /// Returns the name and type of each column.
 fn kinds(client: &mut Client, query: &str) -> Result<Vec<(String, Type)>, Failure> {
-    let statement = client.prepare(query).map_err(|error| said(&error))?;
+    let statement = client
+        .prepare(query)
+        .map_err(|error| query_failure(&error))?;
     let columns = statement.columns().iter();
     Ok(columns
         .map(|c| (c.name().to_owned(), c.type_().clone()))
         .collect())
 }
 
-fn said(error: &postgres::Error) -> Failure {
+fn query_failure(error: &postgres::Error) -> Failure {
     let text = error.as_db_error().map(|error| error.message().to_owned());
     Failure::text(text.unwrap_or_else(|| error.to_string()))
 }
@@ -124,7 +128,7 @@ mod tests {
         let mut client = Client::connect(&parameters, NoTls).unwrap();
         let query = "SELECT 1 AS peer, 'x' AS peer, 2 AS y";
         let kinds = kinds(&mut client, query).unwrap();
-        let rows = ask_for(&mut client, query).unwrap();
+        let rows = simple_query(&mut client, query).unwrap();
         let mut out = Vec::new();
         let mut printer = Printer::new(&mut out, Format::Json, kinds);
         let rows: Vec<_> = rows.iter().map(cells).collect();
@@ -133,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_rows_is_read_by_a_cursor() {
+    fn queries_with_rows_are_read_by_a_cursor() {
         assert!(has_cursor("select 1") && has_cursor("WITH a AS (SELECT 1) TABLE a"));
         assert!(!has_cursor("SHOW server_version") && !has_cursor(""));
     }

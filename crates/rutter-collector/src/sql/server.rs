@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use rutter_sql::{Access, Bounds, Limits, Server, Settings, Tls};
+use rutter_sql::{Access, ConnectionBounds, Limits, Server, Settings, Tls};
 
 /// Starts a server with open access, with or without a certificate. Returns it with its address. The server stops when
 /// it is dropped.
@@ -12,7 +12,7 @@ pub(super) fn start(tls: Option<Tls>) -> (Server, SocketAddr) {
         access: Access::Open,
         tls,
         threads: 1,
-        bounds: Bounds::default(),
+        bounds: ConnectionBounds::default(),
         step_back: || {},
         give_back: || {},
     };

@@ -8,7 +8,7 @@ use rutter_config::Sql;
 use rutter_events::{Decoder, Now};
 use rutter_service::{Context, Service};
 use rutter_sql::{
-    Access, Bounds, EventLog, Limits, Router, Server, Tls, live_database, with_routers,
+    Access, ConnectionBounds, EventLog, Limits, Router, Server, Tls, live_database, with_routers,
 };
 
 use crate::failure::Failure;
@@ -16,7 +16,7 @@ use crate::failure::Failure;
 /// The queue of events for the log. The log takes them as fast as they are decoded.
 const QUEUE: usize = 1 << 18;
 /// The interval between checks for the shutdown.
-const PATIENCE: Duration = Duration::from_millis(200);
+const SHUTDOWN_CHECK: Duration = Duration::from_millis(200);
 
 /// The server, and the thread that keeps the latest events.
 pub(crate) struct SqlService {
@@ -92,8 +92,8 @@ fn router(row: RouterRow) -> Router {
     }
 }
 
-fn bounds(settings: &Sql) -> Bounds {
-    Bounds {
+fn bounds(settings: &Sql) -> ConnectionBounds {
+    ConnectionBounds {
         connections: settings.max_connections,
         login: Duration::from_secs(settings.login_timeout_s),
         idle: Duration::from_secs(settings.idle_timeout_s),
@@ -114,7 +114,7 @@ fn keep(context: Context, log: EventLog) -> Result<JoinHandle<()>, Failure> {
         let mut decoder = Decoder::new(&context.collector, &peers, clock());
         decoder.start(clock(), &mut |row| log.push(row));
         while !context.shutdown.is_triggered() {
-            if let Some(event) = reader.next(PATIENCE) {
+            if let Some(event) = reader.next(SHUTDOWN_CHECK) {
                 decoder.decode(&event, clock(), &mut |row| log.push(row));
             }
         }

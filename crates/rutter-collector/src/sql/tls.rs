@@ -83,7 +83,7 @@ impl ServerCertVerifier for GivenOrChained {
             .chains
             .verify_server_cert(certificate, others, name, ocsp, now);
         match verified {
-            Err(why) if self.given.contains(certificate) && !is_of_another_time(&why) => {
+            Err(why) if self.given.contains(certificate) && !is_validity_error(&why) => {
                 Ok(ServerCertVerified::assertion())
             }
             // An unknown CA certificate fails with another error. The useful error is that the issuer is unknown.
@@ -121,7 +121,7 @@ impl ServerCertVerifier for GivenOrChained {
 
 /// Returns whether a certificate has expired or is not valid yet. The verifier checks this before names and
 /// authorities.
-fn is_of_another_time(why: &rustls::Error) -> bool {
+fn is_validity_error(why: &rustls::Error) -> bool {
     use CertificateError::{Expired, ExpiredContext, NotValidYet, NotValidYetContext};
     matches!(
         why,
@@ -133,19 +133,19 @@ fn is_of_another_time(why: &rustls::Error) -> bool {
 
 impl MakeTlsConnect<Socket> for Verifying {
     type Stream = Encrypted;
-    type TlsConnect = ToServer;
+    type TlsConnect = TlsToServer;
     type Error = InvalidDnsNameError;
 
-    fn make_tls_connect(&mut self, server: &str) -> Result<ToServer, InvalidDnsNameError> {
+    fn make_tls_connect(&mut self, server: &str) -> Result<TlsToServer, InvalidDnsNameError> {
         let name = ServerName::try_from(server.to_owned())?;
-        Ok(ToServer(self.0.clone(), name))
+        Ok(TlsToServer(self.0.clone(), name))
     }
 }
 
 /// A connection to the server of this name, before the handshake.
-pub(super) struct ToServer(TlsConnector, ServerName<'static>);
+pub(super) struct TlsToServer(TlsConnector, ServerName<'static>);
 
-impl TlsConnect<Socket> for ToServer {
+impl TlsConnect<Socket> for TlsToServer {
     type Stream = Encrypted;
     type Error = io::Error;
     type Future = Pin<Box<dyn Future<Output = io::Result<Encrypted>> + Send>>;
@@ -273,8 +273,8 @@ mod tests {
             ask(tls, &tls.certificate).unwrap();
         }
         for root in [&other, &leaf] {
-            let said = ask(&own, &root.certificate).unwrap_err();
-            assert!(said.contains("UnknownIssuer"), "{said}");
+            let error = ask(&own, &root.certificate).unwrap_err();
+            assert!(error.contains("UnknownIssuer"), "{error}");
         }
     }
 
@@ -282,9 +282,9 @@ mod tests {
     fn a_file_without_a_certificate_is_refused() {
         let folder = Folder::new("empty");
         let tls = folder.certificate("own", &[]);
-        let said = ask(&tls, &tls.key).unwrap_err();
-        assert!(said.contains("there is no certificate in it"), "{said}");
-        let said = ask(&tls, Path::new("/dev/null")).unwrap_err();
-        assert!(said.contains("there is no certificate in it"), "{said}");
+        let error = ask(&tls, &tls.key).unwrap_err();
+        assert!(error.contains("there is no certificate in it"), "{error}");
+        let error = ask(&tls, Path::new("/dev/null")).unwrap_err();
+        assert!(error.contains("there is no certificate in it"), "{error}");
     }
 }

@@ -234,8 +234,8 @@ fn a_time_outside_the_archive_is_noted() {
     world.step(&mut drawn, at(5_010));
     world.drain(at(5_010));
     world.rotation.stop(at(5_020));
-    let hole = notes(&folder, 2_000);
-    assert!(hole.contains("did not run"), "{hole}");
+    let with_gap = notes(&folder, 2_000);
+    assert!(with_gap.contains("did not run"), "{with_gap}");
     assert_eq!(notes(&folder, 5_015), "");
     let after = notes(&folder, 9_000);
     assert!(after.contains("the collector was stopped"), "{after}");
@@ -277,8 +277,11 @@ fn missing_files_are_noted() {
     std::fs::remove_file(&files[1].path).unwrap();
     assert_eq!(notes(&folder, 5), "");
     for second in [1_020, 2_020] {
-        let hole = notes(&folder, second);
-        assert!(hole.contains("a file of events is missing"), "{hole}");
+        let with_gap = notes(&folder, second);
+        assert!(
+            with_gap.contains("a file of events is missing"),
+            "{with_gap}"
+        );
     }
     // A run begins with an empty table.
     assert_eq!(notes(&folder, 4_005), "");

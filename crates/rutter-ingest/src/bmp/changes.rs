@@ -77,13 +77,13 @@ mod tests {
         assert!(changes.settled().is_none());
         changes.down("peer7", "it is gone");
         assert!(changes.settled().is_none());
-        let told = changes.settled().unwrap().to_string();
-        assert_eq!(told, "1000 up, 1 down (peer0 up, peer1 up, peer2 up, …)");
+        let logged = changes.settled().unwrap().to_string();
+        assert_eq!(logged, "1000 up, 1 down (peer0 up, peer1 up, peer2 up, …)");
         assert!(changes.settled().is_none());
-        let told = (0..100).find_map(|n| {
+        let logged = (0..100).find_map(|n| {
             changes.up(&format!("peer{n}"));
             changes.settled()
         });
-        assert!(told.unwrap().to_string().starts_with("10 up, 0 down"));
+        assert!(logged.unwrap().to_string().starts_with("10 up, 0 down"));
     }
 }

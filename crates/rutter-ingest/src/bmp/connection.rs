@@ -43,7 +43,7 @@ pub(super) struct Shared {
     /// The status for operators.
     pub routers: Routers,
     pub names: Names,
-    pub strangers: Strangers,
+    pub invalid_connections: InvalidConnectionLog,
 }
 
 /// The connection owns its router's name. No peer is added before.
@@ -55,19 +55,19 @@ enum Name {
 }
 
 /// Limits log lines about connections that sent no BMP.
-pub(super) type Strangers = Arc<Mutex<LogRateLimit>>;
+pub(super) type InvalidConnectionLog = Arc<Mutex<LogRateLimit>>;
 
 /// The longest accepted message in bytes. An UPDATE has at most 65,535 octets; Route Mirroring may hold several.
 const LONGEST: usize = 1 << 20;
 /// The bytes requested from the socket at once.
 const CHUNK: usize = 256 * 1024;
 /// The interval at which the thread checks for shutdown.
-const PATIENCE: Duration = Duration::from_millis(200);
+const SHUTDOWN_CHECK: Duration = Duration::from_millis(200);
 /// The longest time for which one turn handles messages. With thousands of sessions for the same prefixes, one read
 /// can take many seconds to handle.
-const TURN: Duration = Duration::from_millis(100);
+const MAX_TURN: Duration = Duration::from_millis(100);
 /// The number of messages after which the thread checks for shutdown.
-const LOOK_EVERY: u32 = 16;
+const CHECK_EVERY: u32 = 16;
 /// The interval at which the router's status is published.
 const PUBLISH: Duration = Duration::from_secs(1);
 
@@ -81,7 +81,7 @@ impl Connection {
         shared: Shared,
     ) -> io::Result<Self> {
         socket.set_nonblocking(false)?;
-        socket.set_read_timeout(Some(PATIENCE))?;
+        socket.set_read_timeout(Some(SHUTDOWN_CHECK))?;
         let writer = Writer::new(Arc::clone(&context.rib), context.shutdown.clone());
         Ok(Connection {
             number,
@@ -114,9 +114,10 @@ impl Connection {
             }
         };
         let router = self.router.name();
-        if self.router.has_spoken() {
+        if self.router.has_sent_bmp() {
             tracing::info!(router, %reason, "BMP router disconnected");
-        } else if let Some(left_out) = self.shared.strangers.lock().allow(Instant::now()) {
+        } else if let Some(left_out) = self.shared.invalid_connections.lock().allow(Instant::now())
+        {
             tracing::warn!(router, %reason, left_out, "a connection that was no BMP router's");
         }
         names.leave(self.number);
@@ -131,7 +132,7 @@ impl Connection {
     fn turn(&mut self, shutdown: &ShutdownSignal) -> Result<Next, String> {
         match self.name {
             // TCP buffers the messages that arrive in this time.
-            Name::Awaited(_) => thread::sleep(PATIENCE),
+            Name::Awaited(_) => thread::sleep(SHUTDOWN_CHECK),
             _ if self.behind => {}
             _ => self.read()?,
         }
@@ -144,7 +145,7 @@ impl Connection {
             self.published = Instant::now();
             let status = self.router.status();
             self.shared.routers.publish(self.number, status);
-            self.router.tell_changes();
+            self.router.log_changes();
         }
         next
     }
@@ -173,7 +174,7 @@ impl Connection {
 
     /// A router may be silent for days, but not before its first message or inside a message.
     fn check_silence(&self) -> Result<(), String> {
-        let (what, since) = match (self.router.has_spoken(), self.quiet) {
+        let (what, since) = match (self.router.has_sent_bmp(), self.quiet) {
             _ if matches!(self.name, Name::Awaited(_)) => return Ok(()),
             (true, Some(quiet)) if self.filled > 0 => ("the rest of a message has not come", quiet),
             (true, _) => return Ok(()),
@@ -191,8 +192,8 @@ impl Connection {
         let mut next = Ok(Next::Continue);
         self.behind = false;
         while matches!(next, Ok(Next::Continue)) {
-            let ends = taken % LOOK_EVERY == 0 && shutdown.is_triggered();
-            if ends || begun.elapsed() >= TURN {
+            let ends = taken % CHECK_EVERY == 0 && shutdown.is_triggered();
+            if ends || begun.elapsed() >= MAX_TURN {
                 self.behind = true;
                 break;
             }

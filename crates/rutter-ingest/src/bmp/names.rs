@@ -10,40 +10,40 @@ use parking_lot::Mutex;
 /// The names in use, with the connections that own them.
 #[derive(Clone)]
 pub(super) struct Names {
-    taken: Arc<Mutex<HashMap<String, Taker>>>,
+    owners: Arc<Mutex<HashMap<String, Owner>>>,
     /// The time for which a router waits for a name that an open connection owns.
     wait: Duration,
 }
 
 /// The connection that owns a name.
 #[derive(Clone, Copy)]
-struct Taker {
+struct Owner {
     connection: u64,
     /// The connection is closed, and its peers are being removed.
-    leaves: bool,
+    is_closed: bool,
 }
 
 impl Names {
     pub fn new(wait: Duration) -> Self {
-        let taken = Arc::default();
-        Names { taken, wait }
+        let owners = Arc::default();
+        Names { owners, wait }
     }
 
     /// Takes a name for a connection that has waited for `waited`, or the first free one of `name #2`, `name #3`, and
     /// so on. Returns `None` if it must continue to wait. It waits for a closed connection without limit, so that its
     /// router gets the same name again.
     pub fn take(&self, name: &str, connection: u64, waited: Duration) -> Option<String> {
-        let mut taken = self.taken.lock();
+        let mut owners = self.owners.lock();
         let mut asked = name.to_owned();
         for number in 2_u64.. {
-            let taker = *taken.entry(asked.clone()).or_insert(Taker {
+            let owner = *owners.entry(asked.clone()).or_insert(Owner {
                 connection,
-                leaves: false,
+                is_closed: false,
             });
-            if taker.connection == connection {
+            if owner.connection == connection {
                 return Some(asked);
             }
-            if number == 2 && (taker.leaves || waited < self.wait) {
+            if number == 2 && (owner.is_closed || waited < self.wait) {
                 return None;
             }
             asked = format!("{name} #{number}");
@@ -53,18 +53,18 @@ impl Names {
 
     /// Marks the connection as closed. Its name is free as soon as its peers are removed.
     pub fn leave(&self, connection: u64) {
-        let mut taken = self.taken.lock();
-        let own = taken
+        let mut owners = self.owners.lock();
+        let own = owners
             .values_mut()
-            .filter(|taker| taker.connection == connection);
-        own.for_each(|taker| taker.leaves = true);
+            .filter(|owner| owner.connection == connection);
+        own.for_each(|owner| owner.is_closed = true);
     }
 
     /// Frees the connection's name, because its peers are removed.
     pub fn release(&self, connection: u64) {
-        self.taken
+        self.owners
             .lock()
-            .retain(|_, taker| taker.connection != connection);
+            .retain(|_, owner| owner.connection != connection);
     }
 }
 

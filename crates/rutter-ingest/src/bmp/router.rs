@@ -63,7 +63,7 @@ impl Router {
             introduced: false,
             named: false,
             was_full: false,
-            lines: MOST_LINES,
+            lines: MAX_WARNINGS,
             status: RouterStatus {
                 name,
                 address,
@@ -89,10 +89,12 @@ impl Router {
             }
             Message::PeerUp(up) => self.peer_up(up, unix_us),
             Message::PeerDown(down) => self.peer_down(down, unix_us),
-            Message::Initiation(said) => self.initiation(*said),
+            Message::Initiation(information) => self.initiation(*information),
             Message::StatisticsReport(report) => self.statistics(report),
             Message::RouteMirroring(mirroring) => self.mirroring(mirroring),
-            Message::Termination(said) => return Next::Close(farewell(*said)),
+            Message::Termination(information) => {
+                return Next::Close(termination_reason(*information));
+            }
             Message::Other(_) => {}
         }
         Next::Continue
@@ -116,18 +118,18 @@ impl Router {
     /// Counts a message that could not be decoded.
     pub fn count_fault(&mut self, fault: BmpFault) {
         self.status.faults += 1;
-        if self.may_log() {
+        if self.admit_warning() {
             tracing::warn!(router = %self.name, %fault, "a BMP message is passed over");
         }
     }
 
     /// Returns whether the router has sent a valid BMP message.
-    pub fn has_spoken(&self) -> bool {
+    pub fn has_sent_bmp(&self) -> bool {
         self.status.messages > 0
     }
 
     /// Logs the sessions that changed, once the changes have settled.
-    pub fn tell_changes(&mut self) {
+    pub fn log_changes(&mut self) {
         if let Some(changes) = self.changes.settled() {
             tracing::info!(
                 router = %self.name, sessions = self.sessions.len(), %changes, "monitored sessions"
@@ -136,7 +138,7 @@ impl Router {
     }
 
     /// Limits warnings: a faulty router may repeat its fault a million times.
-    fn may_log(&mut self) -> bool {
+    fn admit_warning(&mut self) -> bool {
         self.lines = self.lines.saturating_sub(1);
         self.lines > 0
     }
@@ -167,14 +169,14 @@ impl Router {
         }
     }
 
-    fn initiation(&mut self, said: Tlvs<'_>) {
-        let name = said.find(information::SYS_NAME);
+    fn initiation(&mut self, information: Tlvs<'_>) {
+        let name = information.find(information::SYS_NAME);
         let name = name.map_or_else(String::new, |name| sys_name(&name.text()));
-        if !self.named && !NO_NAMES.contains(&name.as_str()) {
+        if !self.named && !PLACEHOLDER_NAMES.contains(&name.as_str()) {
             self.name = name.as_str().into();
             self.status.name = name;
         }
-        if let Some(description) = said.find(information::SYS_DESCR) {
+        if let Some(description) = information.find(information::SYS_DESCR) {
             self.status.description = printable(&description.text());
         }
         if !std::mem::replace(&mut self.introduced, true) {
@@ -308,7 +310,7 @@ impl Router {
         let peer = match added {
             Ok(peer) => peer,
             Err(error) => {
-                if self.may_log() {
+                if self.admit_warning() {
                     tracing::error!(router = %self.name, %error, "a monitored peer is left out");
                 }
                 return None;
@@ -371,7 +373,7 @@ impl Router {
         let Some((_, counters)) = self.sessions.get_mut(&Key::of(&report.peer)) else {
             return;
         };
-        for one in report.iter().take(MOST_COUNTERS) {
+        for one in report.iter().take(MAX_COUNTERS) {
             let counter = Counter {
                 kind: one.kind,
                 afi_safi: one.afi_safi,
@@ -381,7 +383,7 @@ impl Router {
             let same = |c: &Counter| c.kind == one.kind && c.afi_safi == one.afi_safi;
             match counters.iter().position(same) {
                 Some(at) => counters[at] = counter,
-                None if counters.len() < MOST_COUNTERS => counters.push(counter),
+                None if counters.len() < MAX_COUNTERS => counters.push(counter),
                 None => {}
             }
         }
@@ -392,36 +394,36 @@ impl Router {
             match mirrored {
                 Mirrored::Message(_) => self.status.mirrored += 1,
                 Mirrored::Errored => {
-                    self.mirrored_note(
+                    self.warn_mirrored(
                         mirroring,
                         "the router treats a malformed UPDATE as a withdrawal",
                     );
                 }
-                Mirrored::Lost => self.mirrored_note(mirroring, "mirrored messages were lost"),
+                Mirrored::Lost => self.warn_mirrored(mirroring, "mirrored messages were lost"),
             }
         }
     }
 
-    fn mirrored_note(&mut self, mirroring: &RouteMirroring<'_>, what: &str) {
-        if self.may_log() {
+    fn warn_mirrored(&mut self, mirroring: &RouteMirroring<'_>, what: &str) {
+        if self.admit_warning() {
             tracing::warn!(router = %self.name, peer = %mirroring.peer.address, "{what}");
         }
     }
 }
 
 /// The sysName values that mean "no name": empty, or BIRD's words.
-const NO_NAMES: [&str; 2] = ["", "Not defined"];
+const PLACEHOLDER_NAMES: [&str; 2] = ["", "Not defined"];
 /// The number of warnings that a connection may log.
-const MOST_LINES: u32 = 20;
+const MAX_WARNINGS: u32 = 20;
 /// The number of counters kept for a session.
-const MOST_COUNTERS: usize = 64;
+const MAX_COUNTERS: usize = 64;
 
-fn farewell(said: Tlvs<'_>) -> String {
-    let reason = said.find(termination::REASON).and_then(|tlv| {
+fn termination_reason(information: Tlvs<'_>) -> String {
+    let reason = information.find(termination::REASON).and_then(|tlv| {
         let octets = <[u8; 2]>::try_from(tlv.value).ok()?;
         Some(termination::words(u16::from_be_bytes(octets)))
     });
-    let text = said.find(termination::STRING);
+    let text = information.find(termination::STRING);
     match (reason, text) {
         (Some(reason), Some(text)) => format!("{reason}: {}", printable(&text.text())),
         (Some(reason), None) => reason.to_owned(),
@@ -459,7 +461,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_such_that_every_database_tells_them_apart() {
+    fn names_are_distinct_in_every_database() {
         assert_eq!(sys_name(" edge1 \u{0}"), "edge1");
         let long = "x".repeat(229) + " edge";
         assert_eq!(sys_name(&long), "x".repeat(229));

@@ -49,7 +49,7 @@ impl std::error::Error for StationError {
 }
 
 /// The interval at which the thread accepts connections and checks for shutdown.
-const PATIENCE: Duration = Duration::from_millis(50);
+const ACCEPT_WAIT: Duration = Duration::from_millis(50);
 
 /// At most one line about refused or useless connections in this time.
 const LOG_PERIOD: Duration = Duration::from_secs(10);
@@ -82,7 +82,7 @@ impl Station {
         let shared = Shared {
             routers: Routers::default(),
             names: Names::new(name_wait),
-            strangers: Arc::new(Mutex::new(LogRateLimit::new(1, LOG_PERIOD))),
+            invalid_connections: Arc::new(Mutex::new(LogRateLimit::new(1, LOG_PERIOD))),
         };
         let (routers, shown) = (shared.routers.clone(), shared.routers.clone());
         let accepting = Accepting {
@@ -147,7 +147,7 @@ struct Accepting {
 
 impl Accepting {
     fn run(mut self, listeners: &[TcpListener]) {
-        while !self.context.shutdown.wait(PATIENCE) {
+        while !self.context.shutdown.wait(ACCEPT_WAIT) {
             for listener in listeners {
                 self.accept_all(listener);
             }
@@ -164,7 +164,9 @@ impl Accepting {
                 Ok((socket, address)) => self.accept(socket, address),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) => {
-                    if let Some(left_out) = self.shared.strangers.lock().allow(Instant::now()) {
+                    if let Some(left_out) =
+                        self.shared.invalid_connections.lock().allow(Instant::now())
+                    {
                         tracing::error!(%error, left_out, "no connection can be accepted");
                     }
                     return;
@@ -178,7 +180,8 @@ impl Accepting {
         let slot = match self.admit(from) {
             Ok(slot) => slot,
             Err(why) => {
-                if let Some(left_out) = self.shared.strangers.lock().allow(Instant::now()) {
+                if let Some(left_out) = self.shared.invalid_connections.lock().allow(Instant::now())
+                {
                     tracing::warn!(router = %address, why, left_out, "BMP router refused");
                 }
                 return;

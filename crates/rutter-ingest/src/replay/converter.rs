@@ -20,7 +20,7 @@ pub(super) struct Converter {
 }
 
 /// The content of one UPDATE, before the session's form is applied.
-pub(super) struct Said<'a> {
+pub(super) struct UpdateContent<'a> {
     /// The peer that sent it.
     pub peer: (IpAddr, Asn),
     /// The attributes in canonical form; empty for a withdrawal.
@@ -37,13 +37,13 @@ impl Converter {
     pub fn convert(
         &mut self,
         record: &Record<'_>,
-        say: &mut dyn FnMut(&Said<'_>),
+        visit: &mut dyn FnMut(&UpdateContent<'_>),
     ) -> RecordOutcome {
         match record.decode() {
             Ok(Content::PeerIndexTable(table)) => self.peers(&table).into(),
-            Ok(Content::Rib(rib)) => self.rib(&rib, say),
-            Ok(Content::TableDump(route)) => self.old_route(&route, say).into(),
-            Ok(Content::Message(message)) => self.message(&message, say).into(),
+            Ok(Content::Rib(rib)) => self.rib(&rib, visit),
+            Ok(Content::TableDump(route)) => self.old_route(&route, visit).into(),
+            Ok(Content::Message(message)) => self.message(&message, visit).into(),
             Ok(Content::StateChange(_)) => RecordOutcome::Read,
             Ok(Content::Other) => RecordOutcome::Skipped,
             Err(error) => RecordOutcome::Unreadable(error.into()),
@@ -58,19 +58,19 @@ impl Converter {
         Ok(())
     }
 
-    fn rib(&self, rib: &Rib<'_>, say: &mut dyn FnMut(&Said<'_>)) -> RecordOutcome {
-        let mut taken = RecordOutcome::Read;
+    fn rib(&self, rib: &Rib<'_>, visit: &mut dyn FnMut(&UpdateContent<'_>)) -> RecordOutcome {
+        let mut outcome = RecordOutcome::Read;
         for entry in rib.entries() {
-            taken = taken.and(self.rib_entry(rib, entry, say).err());
+            outcome = outcome.and(self.rib_entry(rib, entry, visit).err());
         }
-        taken
+        outcome
     }
 
     fn rib_entry(
         &self,
         rib: &Rib<'_>,
         entry: Result<RibEntry<'_>, MrtError>,
-        say: &mut dyn FnMut(&Said<'_>),
+        visit: &mut dyn FnMut(&UpdateContent<'_>),
     ) -> Result<(), Unreadable> {
         let entry = entry?;
         let index = entry.peer_index;
@@ -80,14 +80,14 @@ impl Converter {
             return Err(Unreadable::Attributes);
         }
         let route = (rib.prefix, entry.path_id);
-        table_route((peer.address, peer.asn), route, &entry, entry.view(), say);
+        table_route((peer.address, peer.asn), route, &entry, entry.view(), visit);
         Ok(())
     }
 
     fn old_route(
         &mut self,
         route: &TableDump<'_>,
-        say: &mut dyn FnMut(&Said<'_>),
+        visit: &mut dyn FnMut(&UpdateContent<'_>),
     ) -> Result<(), Unreadable> {
         let entry = route.entry();
         if !entry.is_whole() {
@@ -97,7 +97,7 @@ impl Converter {
         parse(route.attributes, &lenient(false), &mut Vec::new()).write_canonical(&mut self.block);
         let view = Attributes::from_canonical(&self.block);
         let peer = (route.peer, route.peer_asn);
-        table_route(peer, (route.prefix, 0), &entry, view, say);
+        table_route(peer, (route.prefix, 0), &entry, view, visit);
         Ok(())
     }
 
@@ -105,7 +105,7 @@ impl Converter {
     fn message(
         &mut self,
         message: &Message<'_>,
-        say: &mut dyn FnMut(&Said<'_>),
+        visit: &mut dyn FnMut(&UpdateContent<'_>),
     ) -> Result<(), Unreadable> {
         let update = rutter_mrt::update(message)?;
         let Some(sections) = update.filter(|_| !message.local) else {
@@ -116,7 +116,7 @@ impl Converter {
         self.block.clear();
         parsed.write_canonical(&mut self.block);
         let path = message.add_path;
-        let mut said = Said {
+        let mut update = UpdateContent {
             peer: (message.link.peer, message.link.peer_asn),
             attributes: Attributes::from_canonical(&self.block),
             mp_next_hop: &[],
@@ -125,23 +125,28 @@ impl Converter {
             mp_announced: Vec::new(),
         };
         let ipv4 = AfiSafi::IPV4_UNICAST;
-        let mut read = rutter_mrt::routes(ipv4, sections.withdrawn, path, &mut said.withdrawn);
+        let mut read = rutter_mrt::routes(ipv4, sections.withdrawn, path, &mut update.withdrawn);
         read = read.and(rutter_mrt::routes(
             ipv4,
             sections.nlri,
             path,
-            &mut said.announced,
+            &mut update.announced,
         ));
         if let Some(unreach) = parsed.mp_unreach() {
             let (family, gone) = (unreach.afi_safi, unreach.withdrawn);
-            read = read.and(rutter_mrt::routes(family, gone, path, &mut said.withdrawn));
+            read = read.and(rutter_mrt::routes(
+                family,
+                gone,
+                path,
+                &mut update.withdrawn,
+            ));
         }
         if let Some(reach) = parsed.mp_reach() {
-            said.mp_next_hop = reach.next_hop;
-            let into = &mut said.mp_announced;
+            update.mp_next_hop = reach.next_hop;
+            let into = &mut update.mp_announced;
             read = read.and(rutter_mrt::routes(reach.afi_safi, reach.nlri, path, into));
         }
-        say(&said);
+        visit(&update);
         read
     }
 }
@@ -151,14 +156,14 @@ fn table_route(
     route: (Prefix, u32),
     entry: &RibEntry<'_>,
     attributes: Attributes<'_>,
-    say: &mut dyn FnMut(&Said<'_>),
+    visit: &mut dyn FnMut(&UpdateContent<'_>),
 ) {
     let in_mp = entry.view().value(code::MP_REACH_NLRI).is_some();
     let (announced, mp_announced) = match in_mp {
         true => (Vec::new(), vec![route]),
         false => (vec![route], Vec::new()),
     };
-    say(&Said {
+    visit(&UpdateContent {
         peer,
         attributes,
         mp_next_hop: entry.next_hop().unwrap_or_default(),
@@ -168,7 +173,7 @@ fn table_route(
     });
 }
 
-impl Said<'_> {
+impl UpdateContent<'_> {
     /// The number of announced and withdrawn routes.
     pub fn routes(&self) -> usize {
         self.withdrawn.len() + self.announced.len() + self.mp_announced.len()
@@ -178,19 +183,19 @@ impl Said<'_> {
     /// with IPv4 withdrawals; each other part is a separate UPDATE.
     pub fn write(&self, out: &mut Vec<u8>, add_path: PerFamily<bool>) {
         let of = |routes: &[(Prefix, u32)], family: Family| -> Vec<(Prefix, u32)> {
-            let mine = routes.iter().filter(|(p, _)| p.family() == family);
-            mine.copied().collect()
+            let of_family = routes.iter().filter(|(p, _)| p.family() == family);
+            of_family.copied().collect()
         };
         let v4 = of(&self.withdrawn, Family::Ipv4Unicast);
         if !v4.is_empty() || !self.announced.is_empty() {
             let mut writer = Writer::new(out);
-            put(writer.out(), &v4, add_path);
+            write_prefixes(writer.out(), &v4, add_path);
             if self.announced.is_empty() {
                 writer.attributes();
             } else {
                 self.put_attributes(writer.attributes());
             }
-            put(writer.nlri(), &self.announced, add_path);
+            write_prefixes(writer.nlri(), &self.announced, add_path);
             writer.finish();
         }
         let v6 = of(&self.withdrawn, Family::Ipv6Unicast);
@@ -198,7 +203,7 @@ impl Said<'_> {
             let mut writer = Writer::new(out);
             let attributes = writer.attributes();
             write_mp_unreach(attributes, AfiSafi::IPV6_UNICAST, |out| {
-                put(out, &v6, add_path)
+                write_prefixes(out, &v6, add_path)
             });
             writer.nlri();
             writer.finish();
@@ -212,7 +217,7 @@ impl Said<'_> {
             let attributes = writer.attributes();
             self.put_attributes(attributes);
             write_mp_reach(attributes, family.afi_safi(), self.mp_next_hop, |out| {
-                put(out, &routes, add_path);
+                write_prefixes(out, &routes, add_path);
             });
             writer.nlri();
             writer.finish();
@@ -227,7 +232,7 @@ impl Said<'_> {
     }
 }
 
-fn put(out: &mut Vec<u8>, routes: &[(Prefix, u32)], add_path: PerFamily<bool>) {
+fn write_prefixes(out: &mut Vec<u8>, routes: &[(Prefix, u32)], add_path: PerFamily<bool>) {
     for (prefix, path_id) in routes {
         let id = add_path[prefix.family()].then_some(*path_id);
         match prefix {

@@ -8,5 +8,5 @@ mod converter;
 mod player;
 mod speaker;
 
-pub use player::{Played, Player, ReplayError, ReplaySettings, Speed};
+pub use player::{Player, ReplayCounts, ReplayError, ReplaySettings, Speed};
 pub use speaker::Speaker;

@@ -10,7 +10,7 @@ use rutter_net::{Asn, Prefix};
 use rutter_wire::frame::MAX_LEN;
 use rutter_wire::mrt::Record;
 
-use super::converter::{Converter, Said};
+use super::converter::{Converter, UpdateContent};
 use super::speaker::Speaker;
 use rutter_mrt::RecordOutcome;
 
@@ -43,7 +43,7 @@ pub struct ReplaySettings {
 
 /// The numbers of replayed items.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct Played {
+pub struct ReplayCounts {
     /// Sessions.
     pub sessions: usize,
     /// Routes announced and withdrawn.
@@ -73,12 +73,12 @@ pub struct Player<'a> {
     converter: Converter,
     sessions: HashMap<Option<(IpAddr, Asn)>, Speaker>,
     begun: Option<(u64, Instant)>,
-    played: Played,
+    played: ReplayCounts,
     to_end: &'a dyn Fn() -> bool,
 }
 
 /// The longest sleep between checks of the sessions and of `to_end`.
-const PIECE: Duration = Duration::from_millis(100);
+const MAX_SLEEP: Duration = Duration::from_millis(100);
 /// The number of unsent bytes that causes a write.
 const FLUSH_AT: usize = 64 * 1024;
 
@@ -91,7 +91,7 @@ impl<'a> Player<'a> {
             converter: Converter::default(),
             sessions: HashMap::new(),
             begun: None,
-            played: Played::default(),
+            played: ReplayCounts::default(),
             to_end,
         }
     }
@@ -104,25 +104,25 @@ impl<'a> Player<'a> {
         }
         let mut converter = std::mem::take(&mut self.converter);
         let mut result = Ok(());
-        let taken = converter.convert(record, &mut |said| {
-            if result.is_ok() && self.settings.peer.is_none_or(|peer| said.peer.0 == peer) {
-                result = self.say(said);
+        let outcome = converter.convert(record, &mut |update| {
+            if result.is_ok() && self.settings.peer.is_none_or(|peer| update.peer.0 == peer) {
+                result = self.send_update(update);
             }
         });
         self.converter = converter;
         match result {
-            Ok(()) => Ok(taken),
+            Ok(()) => Ok(outcome),
             Err(why) => Err(self.error(why)),
         }
     }
 
     /// The numbers so far.
-    pub fn played(&self) -> Played {
+    pub fn played(&self) -> ReplayCounts {
         self.played
     }
 
     /// Writes all unsent bytes and returns the numbers.
-    pub fn finish(&mut self) -> Result<Played, ReplayError> {
+    pub fn finish(&mut self) -> Result<ReplayCounts, ReplayError> {
         self.flush()?;
         Ok(self.played)
     }
@@ -150,7 +150,7 @@ impl<'a> Player<'a> {
             if (self.to_end)() {
                 break;
             }
-            thread::sleep(PIECE.min(due.saturating_sub(begun.elapsed())));
+            thread::sleep(MAX_SLEEP.min(due.saturating_sub(begun.elapsed())));
         }
         Ok(())
     }
@@ -167,10 +167,10 @@ impl<'a> Player<'a> {
         ReplayError { to, why }
     }
 
-    fn say(&mut self, said: &Said<'_>) -> Result<(), String> {
-        let key = self.settings.each_from.map(|_| said.peer);
+    fn send_update(&mut self, update: &UpdateContent<'_>) -> Result<(), String> {
+        let key = self.settings.each_from.map(|_| update.peer);
         if !self.sessions.contains_key(&key) {
-            let session = self.open(said.peer.1)?;
+            let session = self.open(update.peer.1)?;
             self.sessions.insert(key, session);
             self.played.sessions += 1;
         }
@@ -178,11 +178,11 @@ impl<'a> Player<'a> {
             return Ok(());
         };
         let before = session.out.len();
-        said.write(&mut session.out, session.add_path);
-        if session.out.len() - before > MAX_LEN && !keep_short(&mut session.out, before) {
+        update.write(&mut session.out, session.add_path);
+        if session.out.len() - before > MAX_LEN && !remove_too_long(&mut session.out, before) {
             self.played.too_long += 1;
         } else {
-            self.played.routes += said.routes() as u64;
+            self.played.routes += update.routes() as u64;
         }
         if session.out.len() >= FLUSH_AT {
             session.flush_until(self.to_end)?;
@@ -201,7 +201,7 @@ impl<'a> Player<'a> {
             _ => FIRST_ID + number,
         };
         let asn = self.settings.asn.unwrap_or(asn);
-        Speaker::connect_patiently(self.settings.to, from, asn, bgp_id, self.to_end)
+        Speaker::connect_with_retries(self.settings.to, from, asn, bgp_id, self.to_end)
     }
 }
 
@@ -228,7 +228,7 @@ fn address_of(prefix: Prefix, number: u32) -> Result<IpAddr, String> {
 }
 
 /// Removes messages after `start` that are too long for the receiver. Returns `false` if there was one.
-fn keep_short(out: &mut Vec<u8>, start: usize) -> bool {
+fn remove_too_long(out: &mut Vec<u8>, start: usize) -> bool {
     let written = out.split_off(start);
     let (mut rest, mut all) = (&written[..], true);
     while rest.len() >= 19 {

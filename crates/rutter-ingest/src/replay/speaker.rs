@@ -30,11 +30,11 @@ pub struct Speaker {
 /// Hold Time that is offered, seconds.
 const HOLD_TIME_S: u16 = 180;
 /// The interval at which a waiting thread checks whether to continue.
-const LOOK: Duration = Duration::from_millis(100);
+const SHUTDOWN_CHECK: Duration = Duration::from_millis(100);
 /// The interval of KEEPALIVE messages.
 const KEEPALIVE_EVERY: Duration = Duration::from_secs(30);
 /// The time that the peer has for an answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const SESSION_TIMEOUT: Duration = Duration::from_secs(10);
 /// The error after that time.
 const NO_ANSWER: &str = "the session does not come up: no answer";
 
@@ -72,7 +72,7 @@ impl Speaker {
 
     /// Like [`Speaker::connect`], but retries while the peer refuses a session too soon after the last one. Stops as
     /// soon as `to_end` returns `true`.
-    pub fn connect_patiently(
+    pub fn connect_with_retries(
         to: SocketAddr,
         from: Option<IpAddr>,
         asn: Asn,
@@ -87,7 +87,7 @@ impl Speaker {
                         if to_end() {
                             return Err(why);
                         }
-                        thread::sleep(LOOK);
+                        thread::sleep(SHUTDOWN_CHECK);
                     }
                 }
                 Err(Refusal::Other(why)) => return Err(why),
@@ -104,17 +104,19 @@ impl Speaker {
         bgp_id: u32,
     ) -> Result<Self, Refusal> {
         let mut socket = open_socket(to, from).map_err(|e| format!("cannot connect: {e}"))?;
-        let said = |e: io::Error| format!("the session does not come up: {e}");
-        socket.set_read_timeout(Some(PATIENCE)).map_err(said)?;
+        let context = |e: io::Error| format!("the session does not come up: {e}");
+        socket
+            .set_read_timeout(Some(SESSION_TIMEOUT))
+            .map_err(context)?;
         let mut message = Vec::new();
         Open::new(asn, HOLD_TIME_S, bgp_id, capabilities(asn)).encode(&mut message);
         let closed = |why: String| {
             Refusal::Closed(format!("{why}; no neighbor here, or not so soon again?"))
         };
         let sent = socket.write_all(&message);
-        sent.map_err(|e| closed(said(e)))?;
+        sent.map_err(|e| closed(context(e)))?;
         let mut reader = Reader::default();
-        let theirs = loop {
+        let received_open = loop {
             match reader.poll(&mut socket).map_err(closed)? {
                 Some((MessageType::Open, body)) => {
                     break Open::parse(&body).map_err(|e| e.to_string())?;
@@ -125,11 +127,11 @@ impl Speaker {
             }
         };
         let four_octet = |c: &Capability| matches!(c, Capability::FourOctetAs(_));
-        if !theirs.capabilities.iter().any(four_octet) {
+        if !received_open.capabilities.iter().any(four_octet) {
             let why = "it has no four-octet AS numbers, and what is replayed does".to_owned();
             return Err(why.into());
         }
-        socket.write_all(&KEEPALIVE).map_err(said)?;
+        socket.write_all(&KEEPALIVE).map_err(context)?;
         loop {
             match reader.next(&mut socket)? {
                 (MessageType::Keepalive, _) => break,
@@ -137,8 +139,8 @@ impl Speaker {
                 _ => {}
             }
         }
-        let established = Self::established(socket, reader, agreed(&theirs));
-        established.map_err(|e| said(e).into())
+        let established = Self::established(socket, reader, agreed(&received_open));
+        established.map_err(|e| context(e).into())
     }
 
     fn established(
@@ -147,7 +149,7 @@ impl Speaker {
         add_path: PerFamily<bool>,
     ) -> io::Result<Self> {
         socket.set_read_timeout(Some(Duration::from_secs(1)))?;
-        socket.set_write_timeout(Some(LOOK))?;
+        socket.set_write_timeout(Some(SHUTDOWN_CHECK))?;
         let (incoming, closer) = (socket.try_clone()?, socket.try_clone()?);
         let socket = Arc::new(Mutex::new(socket));
         let ended = Arc::new(Mutex::new(None));
@@ -191,10 +193,10 @@ impl Speaker {
 
 impl Drop for Speaker {
     fn drop(&mut self) {
-        let mut goodbye = Vec::new();
-        Notification::new(6, 2, Vec::new()).encode(&mut goodbye);
+        let mut cease = Vec::new();
+        Notification::new(6, 2, Vec::new()).encode(&mut cease);
         // The peer may have disconnected already.
-        let _ = self.socket.lock().write_all(&goodbye);
+        let _ = self.socket.lock().write_all(&cease);
         let _ = self.closer.shutdown(std::net::Shutdown::Both);
         if let Some(thread) = self.listening.take() {
             let _ = thread.join();
@@ -207,7 +209,7 @@ fn open_socket(to: SocketAddr, from: Option<IpAddr>) -> io::Result<TcpStream> {
     if let Some(from) = from {
         socket.bind(&SocketAddr::new(from, 0).into())?;
     }
-    socket.connect_timeout(&to.into(), PATIENCE)?;
+    socket.connect_timeout(&to.into(), SESSION_TIMEOUT)?;
     socket.set_tcp_nodelay(true)?;
     Ok(socket.into())
 }
@@ -227,9 +229,9 @@ fn capabilities(asn: Asn) -> Vec<Capability> {
 }
 
 /// The families for which the peer receives several paths.
-fn agreed(theirs: &Open) -> PerFamily<bool> {
+fn agreed(received_open: &Open) -> PerFamily<bool> {
     let mut agreed = PerFamily::both(false);
-    for capability in &theirs.capabilities {
+    for capability in &received_open.capabilities {
         if let Capability::AddPath(families) = capability {
             for one in families.iter().filter(|one| one.mode.receives()) {
                 if let Some(family) = one.afi_safi.family() {
@@ -248,7 +250,7 @@ fn write_whole(
     to_end: &dyn Fn() -> bool,
 ) -> io::Result<()> {
     let mut socket = loop {
-        match socket.try_lock_for(LOOK) {
+        match socket.try_lock_for(SHUTDOWN_CHECK) {
             Some(socket) => break socket,
             None if to_end() => return Ok(()),
             None => {}

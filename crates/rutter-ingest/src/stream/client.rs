@@ -43,15 +43,15 @@ struct Queue {
 }
 
 /// The time that a client has for its WebSocket handshake.
-const GREETING: Duration = Duration::from_secs(10);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest message of a client, in bytes.
 const LONGEST: usize = 64 * 1024;
 /// The most bytes of a client's queued messages, independent of their number.
-const MOST_OCTETS: usize = 16 << 20;
+const MAX_QUEUED_BYTES: usize = 16 << 20;
 /// The number of subscriptions of one client.
-const MOST_FILTERS: usize = 100;
+const MAX_FILTERS: usize = 100;
 /// The number of prefixes in all its subscriptions. Each UPDATE is compared with each of them.
-const MOST_PREFIXES: usize = 1_000;
+const MAX_FILTER_PREFIXES: usize = 1_000;
 
 fn forbidden() -> ErrorResponse {
     let why = "this web site may not connect: see stream.origins\n";
@@ -96,7 +96,7 @@ impl Client {
     pub fn push(&self, message: &Arc<str>) {
         let mut queue = self.queue.lock();
         let full = queue.messages.len() >= self.capacity
-            || queue.octets + message.len() > MOST_OCTETS && !queue.messages.is_empty();
+            || queue.octets + message.len() > MAX_QUEUED_BYTES && !queue.messages.is_empty();
         if queue.lost > 0 || full {
             queue.lost += 1;
         } else {
@@ -106,7 +106,7 @@ impl Client {
     }
 
     /// Counts events that the server itself missed.
-    pub fn lose(&self, lost: u64) {
+    pub fn count_lost(&self, lost: u64) {
         if !self.filters.lock().is_empty() {
             self.queue.lock().lost += lost;
         }
@@ -122,15 +122,15 @@ impl Client {
         next
     }
 
-    /// Serves the client until it disconnects or the collector stops. Calls `let_in` after the handshake.
+    /// Serves the client until it disconnects or the collector stops. Calls `admit` after the handshake.
     pub fn run(
         &self,
         socket: TcpStream,
         shutdown: &ShutdownSignal,
         mut place: Place,
-        let_in: impl FnOnce(),
+        admit: impl FnOnce(),
     ) {
-        if let Err(error) = self.serve(socket, shutdown, &mut place, let_in) {
+        if let Err(error) = self.serve(socket, shutdown, &mut place, admit) {
             tracing::debug!(%error, "stream client gone");
         }
         self.gone.store(true, Ordering::Release);
@@ -147,10 +147,10 @@ impl Client {
         socket: TcpStream,
         shutdown: &ShutdownSignal,
         place: &mut Place,
-        let_in: impl FnOnce(),
+        admit: impl FnOnce(),
     ) -> Result<(), tungstenite::Error> {
         keep_alive(&socket)?;
-        let connection = Connection::new(socket, shutdown, Instant::now() + GREETING)?;
+        let connection = Connection::new(socket, shutdown, Instant::now() + HANDSHAKE_TIMEOUT)?;
         let limits = WebSocketConfig::default()
             .max_message_size(Some(LONGEST))
             .max_frame_size(Some(LONGEST));
@@ -162,8 +162,8 @@ impl Client {
         };
         let mut socket = tungstenite::accept_hdr_with_config(connection, check, Some(limits))
             .map_err(|error| io::Error::other(format!("no WebSocket: {error}")))?;
-        socket.get_mut().greeted();
-        let_in();
+        socket.get_mut().finish_handshake();
+        admit();
         while !shutdown.is_triggered() {
             self.write_queued(&mut socket)?;
             socket.flush()?;
@@ -198,7 +198,7 @@ impl Client {
         text: &str,
         socket: &mut WebSocket<Connection>,
     ) -> Result<(), tungstenite::Error> {
-        if let Some(answer) = self.obey(text) {
+        if let Some(answer) = self.execute(text) {
             self.write_queued(socket)?;
             socket.send(Message::text(answer))?;
         }
@@ -206,7 +206,7 @@ impl Client {
     }
 
     /// Executes a message of the client and returns the answer.
-    fn obey(&self, text: &str) -> Option<String> {
+    fn execute(&self, text: &str) -> Option<String> {
         let command: Value = match serde_json::from_str(text) {
             Ok(command) => command,
             Err(why) => return Some(error(&format!("this is not JSON: {why}"))),
@@ -217,11 +217,11 @@ impl Client {
         match (command["type"].as_str().unwrap_or_default(), filter) {
             ("ping", _) => Some(json!({"type": "pong", "data": data}).to_string()),
             ("ris_subscribe" | "ris_unsubscribe", Err(why)) => Some(error(&why.to_string())),
-            ("ris_subscribe", Ok(_)) if filters.len() >= MOST_FILTERS => {
+            ("ris_subscribe", Ok(_)) if filters.len() >= MAX_FILTERS => {
                 Some(error("this client has 100 subscriptions already"))
             }
             ("ris_subscribe", Ok(filter))
-                if prefixes(&filters) + filter.prefixes.len() > MOST_PREFIXES =>
+                if prefixes(&filters) + filter.prefixes.len() > MAX_FILTER_PREFIXES =>
             {
                 Some(error(
                     "a client's subscriptions name at most 1000 prefixes: subscribe to one that holds them",
@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slow_client_is_told_of_its_gap_in_place() {
+    fn a_slow_client_receives_its_gap_in_order() {
         let client = Client::new(2, &[]);
         let message = |n: u8| Arc::<str>::from(n.to_string());
         (0..5).for_each(|n| client.push(&message(n)));
@@ -269,9 +269,9 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_for_a_client_has_a_size() {
+    fn the_queue_of_a_client_has_a_size() {
         let client = Client::new(1_000, &[]);
-        let large = Arc::<str>::from("x".repeat(MOST_OCTETS / 2 + 1));
+        let large = Arc::<str>::from("x".repeat(MAX_QUEUED_BYTES / 2 + 1));
         (0..3).for_each(|_| client.push(&large));
         assert_eq!(client.pop().map(|text| text.len()), Some(large.len()));
         assert_eq!(client.pop().as_deref(), Some(&*gap(2)));
@@ -284,20 +284,20 @@ mod tests {
         let client = Client::new(2, &[]);
         let some: Vec<String> = (0..250).map(|n| format!("10.0.{n}.0/24")).collect();
         let text = json!({"type": "ris_subscribe", "data": {"prefix": some}}).to_string();
-        (0..4).for_each(|_| assert_eq!(client.obey(&text), None));
-        let answer = client.obey(&text).unwrap_or_default();
+        (0..4).for_each(|_| assert_eq!(client.execute(&text), None));
+        let answer = client.execute(&text).unwrap_or_default();
         assert!(answer.contains("at most 1000 prefixes"), "{answer}");
         assert_eq!(prefixes(&client.filters.lock()), 1_000);
     }
 
     #[test]
-    fn what_is_not_understood_is_said() {
+    fn an_unknown_command_is_answered_with_an_error() {
         let client = Client::new(2, &[]);
-        let said = |text: &str| client.obey(text).unwrap_or_default();
-        assert!(said("{").contains("not JSON"));
-        assert!(said(r#"{"type":"shout"}"#).contains("`shout` is not known"));
+        let answer_to = |text: &str| client.execute(text).unwrap_or_default();
+        assert!(answer_to("{").contains("not JSON"));
+        assert!(answer_to(r#"{"type":"shout"}"#).contains("`shout` is not known"));
         let prefix = r#"{"type":"ris_subscribe","data":{"prefix":"192.0.2.0"}}"#;
-        assert!(said(prefix).contains("prefix: `192.0.2.0`"));
+        assert!(answer_to(prefix).contains("prefix: `192.0.2.0`"));
         for (data, words) in [
             (r#"{"prefx":"192.0.2.0/24"}"#, "`prefx` is not known"),
             (
@@ -313,17 +313,17 @@ mod tests {
             (r#""all""#, "`data` is not an object"),
         ] {
             let text = format!(r#"{{"type":"ris_subscribe","data":{data}}}"#);
-            let answer = said(&text);
+            let answer = answer_to(&text);
             let answer: Value = serde_json::from_str(&answer).unwrap();
             assert_eq!(answer["type"], "ris_error");
             let message = answer["data"]["message"].as_str().unwrap();
             assert!(message.contains(words), "{message}");
         }
         assert!(client.filters.lock().is_empty());
-        assert!(said(r#"{"type":"ping","data":7}"#).contains("pong"));
-        assert_eq!(said(r#"{"type":"ris_subscribe","data":{}}"#), "");
+        assert!(answer_to(r#"{"type":"ping","data":7}"#).contains("pong"));
+        assert_eq!(answer_to(r#"{"type":"ris_subscribe","data":{}}"#), "");
         assert_eq!(client.filters.lock().len(), 1);
-        assert_eq!(said(r#"{"type":"ris_unsubscribe","data":{}}"#), "");
+        assert_eq!(answer_to(r#"{"type":"ris_unsubscribe","data":{}}"#), "");
         assert!(client.filters.lock().is_empty());
     }
 }

@@ -12,39 +12,39 @@ pub(super) struct Connection {
     socket: TcpStream,
     shutdown: ShutdownSignal,
     /// The time at which the handshake must be complete; `None` after the handshake.
-    greeting: Option<Instant>,
+    handshake_until: Option<Instant>,
 }
 
 /// The socket timeout. A reader then returns to its other work, and a writer checks for shutdown.
-const PATIENCE: Duration = Duration::from_millis(20);
+const SHUTDOWN_CHECK: Duration = Duration::from_millis(20);
 /// The time after which a client that accepts no data is disconnected.
-const WRITE_PATIENCE: Duration = Duration::from_secs(30);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Connection {
     /// The client must complete the handshake before `greeting`.
     pub fn new(
         socket: TcpStream,
         shutdown: &ShutdownSignal,
-        greeting: Instant,
+        handshake_until: Instant,
     ) -> io::Result<Self> {
         socket.set_nonblocking(false)?;
         socket.set_nodelay(true)?;
-        socket.set_read_timeout(Some(PATIENCE))?;
-        socket.set_write_timeout(Some(PATIENCE))?;
+        socket.set_read_timeout(Some(SHUTDOWN_CHECK))?;
+        socket.set_write_timeout(Some(SHUTDOWN_CHECK))?;
         Ok(Connection {
             socket,
             shutdown: shutdown.clone(),
-            greeting: Some(greeting),
+            handshake_until: Some(handshake_until),
         })
     }
 
     /// Ends the time limit of the handshake.
-    pub fn greeted(&mut self) {
-        self.greeting = None;
+    pub fn finish_handshake(&mut self) {
+        self.handshake_until = None;
     }
 
     /// Fails if the collector stops or the time limit has passed.
-    fn given_up(&self, until: Instant, what: &str) -> io::Result<()> {
+    fn check_deadline(&self, until: Instant, what: &str) -> io::Result<()> {
         if self.shutdown.is_triggered() {
             return Err(io::Error::other("the collector is stopping"));
         }
@@ -57,12 +57,12 @@ impl Connection {
 
 impl Read for Connection {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let Some(until) = self.greeting else {
+        let Some(until) = self.handshake_until else {
             return self.socket.read(buffer);
         };
         loop {
             // A client that sends single bytes must keep the time limit, too.
-            self.given_up(until, "it does not say that it speaks WebSocket")?;
+            self.check_deadline(until, "it does not say that it speaks WebSocket")?;
             match self.socket.read(buffer) {
                 Err(error) if is_timeout(&error) => {}
                 read => return read,
@@ -73,10 +73,12 @@ impl Read for Connection {
 
 impl Write for Connection {
     fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
-        let until = Instant::now() + WRITE_PATIENCE;
+        let until = Instant::now() + WRITE_TIMEOUT;
         loop {
             match self.socket.write(octets) {
-                Err(error) if is_timeout(&error) => self.given_up(until, "it takes nothing")?,
+                Err(error) if is_timeout(&error) => {
+                    self.check_deadline(until, "it takes nothing")?
+                }
                 written => return written,
             }
         }
@@ -93,7 +95,7 @@ mod tests {
     use std::net::TcpListener;
 
     #[test]
-    fn who_is_slow_to_greet_is_not_waited_for() {
+    fn a_slow_handshake_is_ended() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (socket, _) = listener.accept().unwrap();
@@ -102,7 +104,7 @@ mod tests {
         client.write_all(b"G").unwrap();
         let error = connection.read(&mut [0; 16]).unwrap_err();
         assert!(error.to_string().contains("WebSocket"), "{error}");
-        connection.greeted();
+        connection.finish_handshake();
         assert_eq!(connection.read(&mut [0; 16]).unwrap(), 1);
         assert!(is_timeout(&connection.read(&mut [0; 16]).unwrap_err()));
     }

@@ -115,13 +115,13 @@ impl Update {
             }
             None => {
                 data["announcements"] = Value::Array(Vec::new());
-                data["withdrawals"] = texts(withdrawn);
+                data["withdrawals"] = strings(withdrawn);
             }
         }
         if let Some((attrs, prefixes)) = announced {
             attributes(&mut data, attrs);
             let next_hop = attrs.next_hop.map(|hop| hop.to_string());
-            data["announcements"] = json!([{"next_hop": next_hop, "prefixes": texts(prefixes)}]);
+            data["announcements"] = json!([{"next_hop": next_hop, "prefixes": strings(prefixes)}]);
         }
         json!({"type": "ris_message", "data": data}).to_string()
     }
@@ -142,7 +142,7 @@ fn attributes(data: &mut Value, attrs: &AttrColumns) {
         data["aggregator"] = aggregator.replace(' ', ":").into();
     }
     if !attrs.large_communities.is_empty() {
-        data["large_community"] = texts(&attrs.large_communities);
+        data["large_community"] = strings(&attrs.large_communities);
     }
 }
 
@@ -159,7 +159,7 @@ fn path(text: &str) -> Value {
     text.split_whitespace().map(part).collect()
 }
 
-fn texts(values: &[impl ToString]) -> Value {
+fn strings(values: &[impl ToString]) -> Value {
     values
         .iter()
         .map(|value| Value::from(value.to_string()))

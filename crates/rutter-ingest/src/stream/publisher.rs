@@ -27,7 +27,7 @@ struct State {
 /// The number of events that may wait. Further events are counted as lost.
 const QUEUE: usize = 1 << 17;
 /// The interval at which the thread checks for clients and for shutdown.
-const PATIENCE: Duration = Duration::from_millis(100);
+const FEED_WAIT: Duration = Duration::from_millis(100);
 
 impl Audience {
     /// Adds a client. It receives all events from now on.
@@ -45,7 +45,12 @@ impl Audience {
     }
 
     /// Returns the subscription to read: the current one, or a newer one; `None` without clients.
-    fn tend(&self, held: Option<Reading>, context: &Context, begun: Instant) -> Option<Reading> {
+    fn update_subscription(
+        &self,
+        held: Option<Reading>,
+        context: &Context,
+        begun: Instant,
+    ) -> Option<Reading> {
         let mut state = self.0.lock();
         state.clients.retain(|client| !client.is_gone());
         state.active = !state.clients.is_empty();
@@ -73,12 +78,12 @@ pub(super) fn run(context: &Context, audience: &Audience) {
     let begun = Instant::now();
     let mut reading: Option<Reading> = None;
     while !context.shutdown.is_triggered() {
-        reading = audience.tend(reading, context, begun);
+        reading = audience.update_subscription(reading, context, begun);
         let Some(Reading { reader, decoder }) = &mut reading else {
-            context.shutdown.wait(PATIENCE);
+            context.shutdown.wait(FEED_WAIT);
             continue;
         };
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + FEED_WAIT;
         // A busy feed must not keep the thread from its checks.
         while Instant::now() < until
             && let Some(event) = reader.next(until.saturating_duration_since(Instant::now()))
@@ -102,7 +107,7 @@ fn now(begun: Instant) -> Now {
 
 fn publish(event: &FeedEvent, decoder: &mut Decoder, now: Now, clients: &[Arc<Client>]) {
     if let FeedEvent::Gap { lost } = event {
-        clients.iter().for_each(|client| client.lose(*lost));
+        clients.iter().for_each(|client| client.count_lost(*lost));
     }
     let mut update: Option<Update> = None;
     decoder.decode(event, now, &mut |row| match &mut update {

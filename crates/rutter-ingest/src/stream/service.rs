@@ -45,7 +45,7 @@ impl std::error::Error for StreamError {
 }
 
 /// The interval at which the thread accepts connections and checks for shutdown.
-const PATIENCE: Duration = Duration::from_millis(20);
+const SHUTDOWN_CHECK: Duration = Duration::from_millis(20);
 
 impl StreamServer {
     /// Listens, and serves each client on its own thread.
@@ -109,7 +109,7 @@ struct Acceptor {
 impl Acceptor {
     fn accept(&self, listener: &TcpListener) {
         let mut threads: Vec<JoinHandle<()>> = Vec::new();
-        while !self.context.shutdown.wait(PATIENCE) {
+        while !self.context.shutdown.wait(SHUTDOWN_CHECK) {
             while let Ok((socket, address)) = listener.accept() {
                 threads.retain(|thread| !thread.is_finished());
                 let Some(place) = self.admission.admit_handshake(address) else {
@@ -130,8 +130,8 @@ impl Acceptor {
         let client = Arc::new(Client::new(self.settings.queue, &self.settings.origins));
         let (context, audience) = (self.context.clone(), Arc::clone(&self.audience));
         named("stream-client", move || {
-            let let_in = || audience.add(Arc::clone(&client), &context);
-            client.run(socket, &context.shutdown, place, let_in);
+            let admit = || audience.add(Arc::clone(&client), &context);
+            client.run(socket, &context.shutdown, place, admit);
         })
     }
 }

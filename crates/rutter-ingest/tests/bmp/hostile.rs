@@ -6,7 +6,7 @@ use rutter_config::Bmp;
 use rutter_wire::bmp::{PeerHeader, RibView, write_initiation, write_route_monitoring};
 
 use crate::router::{Router, update};
-use crate::{PATIENCE, World, peer};
+use crate::{TIMEOUT, World, peer};
 
 fn settings() -> Bmp {
     Bmp::new(vec!["127.0.0.1:0".parse().unwrap()])
@@ -40,9 +40,9 @@ fn bytes_that_are_not_bmp_end_the_connection() {
         &too_long,
     ];
     for input in inputs {
-        let mut stranger = world.connect();
-        stranger.send(input);
-        assert!(stranger.is_closed_within(PATIENCE), "{input:?}");
+        let mut unknown = world.connect();
+        unknown.send(input);
+        assert!(unknown.is_closed_within(TIMEOUT), "{input:?}");
     }
     // Each message is cut off at each byte: whole messages are processed, and the rest is dropped.
     let mut whole = Vec::new();
@@ -75,7 +75,7 @@ fn broken_messages_within_good_frames_are_passed_over() {
         }
         if kind == 5 {
             // The message was a Termination, so the connection is closed.
-            assert!(router.is_closed_within(PATIENCE));
+            assert!(router.is_closed_within(TIMEOUT));
             router = world.connect();
         }
     }
@@ -86,7 +86,7 @@ fn broken_messages_within_good_frames_are_passed_over() {
 }
 
 #[test]
-fn a_session_that_is_reported_twice_begins_anew() {
+fn a_session_that_is_reported_twice_begins_again() {
     let world = World::start();
     let mut router = world.connect();
     let header = peer("192.0.2.11", RibView::AdjRibInPre);
@@ -130,9 +130,9 @@ fn silence_ends_a_connection_and_an_address_has_a_limit() {
     let mut halfway = silent.remove(0);
     halfway.send(&[3, 0, 0, 1, 0, 0, 7]);
     for one in &mut silent {
-        assert!(one.is_closed_within(PATIENCE));
+        assert!(one.is_closed_within(TIMEOUT));
     }
-    assert!(halfway.is_closed_within(PATIENCE));
+    assert!(halfway.is_closed_within(TIMEOUT));
     assert!(!honest.is_closed_within(Duration::from_millis(1_500)));
     world.expect_routers(1);
     // A connection slot is free again.

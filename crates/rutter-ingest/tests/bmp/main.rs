@@ -21,7 +21,7 @@ use rutter_wire::capability::AddPathMode;
 use crate::router::{Router, prefix, update, update_with_path_id};
 
 /// Exceeds the time that any step takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 struct World {
     context: Context,
@@ -113,7 +113,7 @@ impl World {
         let begun = Instant::now();
         while self.routes() != expected {
             assert!(
-                begun.elapsed() < PATIENCE,
+                begun.elapsed() < TIMEOUT,
                 "{:#?} instead of {expected:#?}",
                 self.routes()
             );
@@ -125,7 +125,7 @@ impl World {
     fn expect_routers(&self, expected: usize) {
         let begun = Instant::now();
         while self.station.routers().len() != expected {
-            assert!(begun.elapsed() < PATIENCE, "{:?}", self.station.routers());
+            assert!(begun.elapsed() < TIMEOUT, "{:?}", self.station.routers());
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -139,7 +139,7 @@ impl World {
         };
         let begun = Instant::now();
         while held() != expected {
-            assert!(begun.elapsed() < PATIENCE, "{} routes", held());
+            assert!(begun.elapsed() < TIMEOUT, "{} routes", held());
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -219,7 +219,7 @@ fn instances_and_routers_are_kept_apart() {
 
 /// A VPN and a local instance with the same number, and two tables with the same name.
 #[test]
-fn instances_that_are_called_alike_are_kept_apart() {
+fn instances_with_equal_names_are_distinct() {
     let world = World::start();
     let mut router = world.connect();
     router.initiate("edge1");
@@ -337,12 +337,12 @@ fn two_octet_as_numbers_are_read_as_such() {
 }
 
 #[test]
-fn what_cannot_be_taken_is_counted_and_harms_nobody() {
+fn messages_that_do_not_fit_are_counted_and_disturb_no_session() {
     let world = World::with(1, &["127.0.0.0/8"]);
     let mut router = world.connect();
     let header = peer("192.0.2.11", RibView::AdjRibInPre);
-    let stranger = peer("192.0.2.99", RibView::AdjRibInPre);
-    router.monitor(&stranger, &update(&["192.0.2.0/24"]));
+    let unknown = peer("192.0.2.99", RibView::AdjRibInPre);
+    router.monitor(&unknown, &update(&["192.0.2.0/24"]));
     router.send(&[3, 0, 0, 0, 8, 0, 1, 2]);
     router.peer_up(&header, None);
     router.monitor(&header, &update(&["198.51.100.0/24"]));
@@ -360,7 +360,7 @@ fn what_cannot_be_taken_is_counted_and_harms_nobody() {
         if status.peers.iter().any(|peer| !peer.counters.is_empty()) {
             break status;
         }
-        assert!(begun.elapsed() < PATIENCE, "{status:?}");
+        assert!(begun.elapsed() < TIMEOUT, "{status:?}");
         std::thread::sleep(Duration::from_millis(20));
     };
     assert_eq!((status.faults, status.unknown), (1, 2));
@@ -389,7 +389,7 @@ fn a_thousand_sessions_come_and_go() {
     }
     let begun = Instant::now();
     while world.routes().len() < 2_000 {
-        assert!(begun.elapsed() < PATIENCE);
+        assert!(begun.elapsed() < TIMEOUT);
         std::thread::sleep(Duration::from_millis(20));
     }
     assert_eq!(world.context.rib.peers().len(), 1_000);
@@ -397,7 +397,7 @@ fn a_thousand_sessions_come_and_go() {
     world.expect(&[]);
     let begun = Instant::now();
     while !world.context.rib.peers().is_empty() {
-        assert!(begun.elapsed() < PATIENCE);
+        assert!(begun.elapsed() < TIMEOUT);
         std::thread::sleep(Duration::from_millis(5));
     }
     world.end();
@@ -423,7 +423,7 @@ fn a_router_waits_for_its_name_until_its_old_connection_is_gone() {
     world.expect(&[EDGE]);
     let _again = announcing(&world, "edge1", "203.0.113.0/24");
     // The sysName that BIRD sends if none is configured.
-    let _nameless = announcing(&world, "Not defined", "198.51.100.0/24");
+    let _without_name = announcing(&world, "Not defined", "198.51.100.0/24");
     let others = "127.0.0.1/192.0.2.11/adj-in-pre/198.51.100.0/24";
     world.expect(&[others, EDGE]);
     drop(old);
@@ -446,7 +446,7 @@ fn announcing(world: &World, name: &str, prefix: &str) -> Router {
 const EDGE: &str = "edge1/192.0.2.11/adj-in-pre/198.51.100.0/24";
 
 #[test]
-fn a_router_whose_name_stays_taken_is_called_alike() {
+fn a_router_whose_name_is_in_use_gets_a_number() {
     let world = World::waiting(Duration::ZERO);
     let old = announcing(&world, "edge1", "198.51.100.0/24");
     world.expect(&[EDGE]);

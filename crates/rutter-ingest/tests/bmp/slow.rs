@@ -61,7 +61,7 @@ fn a_router_is_not_silent_because_we_are_slow() {
 }
 
 #[test]
-fn the_end_does_not_wait_for_what_was_read_at_once() {
+fn the_shutdown_does_not_wait_for_messages_that_were_read_at_once() {
     let world = world();
     let router = burst(&world, 900);
     while held(&world) < 20_000 {

@@ -322,7 +322,7 @@ fn column(
     nullable: bool,
 ) -> Row {
     let kind = kind(data);
-    let said = match kind.name().starts_with('_') {
+    let data_type = match kind.name().starts_with('_') {
         true => "ARRAY".to_owned(),
         false => type_name(&kind.oid().to_string()).unwrap_or_default(),
     };
@@ -333,7 +333,7 @@ fn column(
         .with("column_name", name)
         .with("ordinal_position", at + 1)
         .with("is_nullable", if nullable { "YES" } else { "NO" })
-        .with("data_type", said)
+        .with("data_type", data_type)
         .with("udt_catalog", db.application.database)
         .with("udt_name", kind.name())
 }

@@ -7,7 +7,7 @@ use super::literals::items;
 use super::rewrite::parsed;
 
 /// Rewrites `= ANY (SELECT …)` to `IN (SELECT …)`, and `<> ALL (SELECT …)` to `NOT IN`.
-pub fn said(expr: &mut Expr) -> Option<Expr> {
+pub fn rewritten_form(expr: &mut Expr) -> Option<Expr> {
     let (left, right, negated) = match expr {
         Expr::AnyOp {
             left,
@@ -82,7 +82,7 @@ mod tests {
             ("x <> ANY (SELECT y FROM t)", None),
         ] {
             let mut expr = parsed(sql).unwrap();
-            let expr = said(&mut expr).unwrap_or(expr);
+            let expr = rewritten_form(&mut expr).unwrap_or(expr);
             match expected {
                 Some(expected) => {
                     assert_eq!(refused(&expr), None, "{sql}");

@@ -7,7 +7,7 @@ use super::rewrite::parsed;
 use crate::functions::GATHERED;
 
 /// Rewrites a query to a list of its rows, empty if there are none.
-pub fn said(query: &mut Query) -> Option<Expr> {
+pub fn rewritten_form(query: &mut Query) -> Option<Expr> {
     if empty_catalogs::is_reduced(query) {
         return parsed("CAST(ARRAY[] AS TEXT[])");
     }

@@ -11,7 +11,7 @@ use super::rewrite::{last, parsed};
 use crate::values::Span;
 
 /// Rewrites a cast for DataFusion, if needed.
-pub fn said(cast: &mut Expr) -> Option<Expr> {
+pub fn rewritten_form(cast: &mut Expr) -> Option<Expr> {
     let Expr::Cast {
         expr, data_type, ..
     } = cast
@@ -30,8 +30,8 @@ pub fn said(cast: &mut Expr) -> Option<Expr> {
         *data_type = known;
     }
     let name = name(data_type)?;
-    let said = is_said(expr);
-    match (name.as_str(), said) {
+    let rewritten_form = is_rewritten(expr);
+    match (name.as_str(), rewritten_form) {
         ("regclass", true) => parsed(&format!("relation_number({expr})")),
         ("regclass", false) => parsed(&format!("relation_name({expr})")),
         ("regtype", true) => parsed(&format!("type_number({expr})")),
@@ -123,10 +123,10 @@ pub fn literal(expr: &Expr) -> Option<&str> {
 }
 
 /// Returns whether a value is a literal or a parameter: it is cast to an OID. Values of tables are cast to names.
-fn is_said(expr: &Expr) -> bool {
+fn is_rewritten(expr: &Expr) -> bool {
     match expr {
         Expr::Value(value) => !matches!(value.value, Value::Number(..)),
-        Expr::Cast { expr, .. } | Expr::Nested(expr) => is_said(expr),
+        Expr::Cast { expr, .. } | Expr::Nested(expr) => is_rewritten(expr),
         _ => false,
     }
 }
@@ -161,7 +161,7 @@ mod tests {
             ("'pg_catalog.array_in'::regproc", "CAST('array_in' AS TEXT)"),
         ] {
             let mut cast = parsed(sql).unwrap();
-            let other = said(&mut cast).unwrap_or(cast);
+            let other = rewritten_form(&mut cast).unwrap_or(cast);
             assert_eq!(other.to_string(), expected, "{sql}");
         }
     }

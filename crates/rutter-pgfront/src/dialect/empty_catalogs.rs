@@ -18,7 +18,7 @@ pub fn reduce(select: &mut Select) {
             SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..)
         )
     };
-    let nothing = select.from.iter().any(is_nothing);
+    let nothing = select.from.iter().any(is_empty_source);
     if !nothing || select.projection.iter().any(wild) || is_aggregated(select) {
         return;
     }
@@ -70,7 +70,7 @@ pub fn reads_only_catalogues(select: &Select) -> bool {
 }
 
 /// Returns whether a condition selects domains, composite or other types: all types here are base types.
-pub fn is_never(condition: &Expr) -> bool {
+pub fn is_always_false(condition: &Expr) -> bool {
     let Expr::BinaryOp {
         left,
         op: BinaryOperator::Eq,
@@ -151,7 +151,7 @@ const AGGREGATES: [&str; 9] = [
 ];
 
 /// Returns whether a table, or a table of its inner joins, is always empty.
-fn is_nothing(tables: &TableWithJoins) -> bool {
+fn is_empty_source(tables: &TableWithJoins) -> bool {
     let joined = tables.joins.iter().any(|join| {
         use JoinOperator::{CrossJoin, Inner, Join};
         matches!(join.join_operator, Join(_) | Inner(_) | CrossJoin(_))
@@ -169,13 +169,13 @@ fn is_empty_table(table: &TableFactor) -> bool {
         TableFactor::Table { name, .. } => {
             let schema = name.0.first().map(ToString::to_string);
             let system = matches!(schema.as_deref(), Some("pg_catalog" | "information_schema"));
-            let is_nothing = |name: &str| name == "unnest" || is_empty(name);
-            system && name.0.len() == 2 && last(name).is_some_and(is_nothing)
+            let is_empty_source = |name: &str| name == "unnest" || is_empty(name);
+            system && name.0.len() == 2 && last(name).is_some_and(is_empty_source)
         }
         TableFactor::Derived { subquery, .. } => is_reduced(subquery),
         TableFactor::NestedJoin {
             table_with_joins, ..
-        } => is_nothing(table_with_joins),
+        } => is_empty_source(table_with_joins),
         _ => false,
     }
 }

@@ -6,7 +6,7 @@ use super::rewrite::parsed;
 use super::system_functions::arguments;
 
 /// Rewrites functions of lists: of equal items, DataFusion's `array_remove` removes only one.
-pub fn said(name: &str, function: &Function) -> Option<Expr> {
+pub fn rewritten_form(name: &str, function: &Function) -> Option<Expr> {
     parsed(&match (name, arguments(function).as_slice()) {
         // A table function takes literals only.
         ("array_upper", [Expr::Array(list), _]) => list.elem.len().to_string(),

@@ -28,7 +28,7 @@ pub fn adapt(statement: &mut Statement, application: &Application) -> Result<()>
         return Ok(());
     };
     let parsed: &mut Parsed = parsed;
-    match parsed.visit(&mut Adapting { application }) {
+    match parsed.visit(&mut DialectVisitor { application }) {
         ControlFlow::Break(why) => Err(why),
         ControlFlow::Continue(()) => Ok(()),
     }
@@ -40,11 +40,11 @@ pub fn parsed(sql: &str) -> Option<Expr> {
     parser.ok()?.parse_expr().ok()
 }
 
-struct Adapting<'a> {
+struct DialectVisitor<'a> {
     application: &'a Application,
 }
 
-impl VisitorMut for Adapting<'_> {
+impl VisitorMut for DialectVisitor<'_> {
     type Break = DataFusionError;
 
     fn pre_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<DataFusionError> {
@@ -108,7 +108,7 @@ impl VisitorMut for Adapting<'_> {
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DataFusionError> {
-        if let Some(other) = said(expr, self.application) {
+        if let Some(other) = rewritten_form(expr, self.application) {
             *expr = other;
         }
         refused_if(any_all::refused(expr).or_else(|| unsupported::list(expr)))
@@ -145,7 +145,7 @@ fn limit(query: &mut Query) {
 }
 
 /// Rewrites an expression, if needed.
-fn said(expr: &mut Expr, application: &Application) -> Option<Expr> {
+fn rewritten_form(expr: &mut Expr, application: &Application) -> Option<Expr> {
     match expr {
         Expr::BinaryOp { op, .. } => {
             if let Some(known) = operator(op) {
@@ -155,8 +155,8 @@ fn said(expr: &mut Expr, application: &Application) -> Option<Expr> {
         }
         // Strings always compare byte by byte.
         Expr::Collate { expr, .. } => Some((**expr).clone()),
-        Expr::Cast { .. } => casts::said(expr),
-        Expr::AnyOp { .. } | Expr::AllOp { .. } => any_all::said(expr),
+        Expr::Cast { .. } => casts::rewritten_form(expr),
+        Expr::AnyOp { .. } | Expr::AllOp { .. } => any_all::rewritten_form(expr),
         Expr::Interval(interval) => {
             casts::interval(interval);
             None
@@ -169,7 +169,7 @@ fn said(expr: &mut Expr, application: &Application) -> Option<Expr> {
             ..
         } if conditions
             .iter()
-            .all(|case| empty_catalogs::is_never(&case.condition)) =>
+            .all(|case| empty_catalogs::is_always_false(&case.condition)) =>
         {
             let other = else_result.as_ref().map(|other| other.as_ref().clone());
             other.or_else(|| parsed("NULL"))
@@ -207,9 +207,11 @@ fn called(function: &mut Function, application: &Application) -> Option<Expr> {
     without_schema(&mut function.name);
     let name = last(&function.name)?.to_lowercase();
     match &mut function.args {
-        FunctionArguments::Subquery(query) if name == "array" => array_subquery::said(query),
-        _ => lists::said(&name, function)
-            .or_else(|| system_functions::said(&name, function, application)),
+        FunctionArguments::Subquery(query) if name == "array" => {
+            array_subquery::rewritten_form(query)
+        }
+        _ => lists::rewritten_form(&name, function)
+            .or_else(|| system_functions::rewritten_form(&name, function, application)),
     }
 }
 
@@ -297,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_tools_are_said_in_the_engines() {
+    fn the_dialect_of_tools_is_rewritten_for_datafusion() {
         for (sql, expected) in [
             (
                 "SELECT c.oid FROM pg_class c WHERE c.relname OPERATOR(pg_catalog.~) '^(a)$' COLLATE pg_catalog.default \

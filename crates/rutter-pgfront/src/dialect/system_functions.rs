@@ -78,7 +78,7 @@ const ALWAYS: [(&[&str], &str); 8] = [
 ];
 
 /// Replaces a call by its constant result.
-pub fn said(name: &str, function: &Function, application: &Application) -> Option<Expr> {
+pub fn rewritten_form(name: &str, function: &Function, application: &Application) -> Option<Expr> {
     let database = application.database;
     let arguments = arguments(function);
     let value = match (name, arguments.as_slice()) {

@@ -41,7 +41,7 @@ const AGGREGATES: &str = "approx_distinct array_agg avg bit_and bit_or bool_and 
 const WINDOWS: &str = "row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value";
 
 /// Aggregates that need much memory for each partition of a window. A batch may have a partition for each row.
-const DEAR: &str = "approx_distinct median percentile_cont";
+const COSTLY: &str = "approx_distinct median percentile_cont";
 
 /// Table functions, which make rows as they are read.
 const TABLES: &str = "generate_series";
@@ -51,7 +51,7 @@ const BETWEEN: usize = 64;
 /// The most bytes of a literal argument of a window function.
 const LITERAL: usize = 256;
 /// The most grouping sets of a query.
-const SETS: usize = 64;
+const MAX_GROUPING_SETS: usize = 64;
 
 fn is_in(list: &str, name: &str) -> bool {
     list.split_ascii_whitespace().any(|known| known == name)
@@ -148,7 +148,7 @@ fn call(part: Expr, state: &SessionState) -> Result<Transformed<Expr>> {
             match fun {
                 WindowFunctionDefinition::AggregateUDF(function) => {
                     aggregate(function.name(), &params.args)?;
-                    if is_in(DEAR, function.name()) {
+                    if is_in(COSTLY, function.name()) {
                         return not_impl_err!(
                             "{} is not offered over windows: group in a query within FROM",
                             function.name()
@@ -310,9 +310,11 @@ fn check_sets(by: &[Expr]) -> Result<()> {
         _ => 1,
     };
     let sets = by.iter().map(of).fold(1, usize::saturating_mul);
-    match sets <= SETS {
+    match sets <= MAX_GROUPING_SETS {
         true => Ok(()),
-        false => not_impl_err!("a query that groups by {sets} sets of columns: at most {SETS}"),
+        false => not_impl_err!(
+            "a query that groups by {sets} sets of columns: at most {MAX_GROUPING_SETS}"
+        ),
     }
 }
 
@@ -322,7 +324,7 @@ mod tests {
     use crate::{Application, Database, Limits};
 
     #[test]
-    fn only_what_is_allowed_is_offered() {
+    fn only_allowed_functions_are_offered() {
         let database = Database::new(Application::default(), &Limits::default()).unwrap();
         let state = database.context.state();
         for function in state.scalar_functions().values() {

@@ -1,4 +1,4 @@
-//! Bounds on the output and the time of calls.
+//! ConnectionBounds on the output and the time of calls.
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray as _, Int64Array, StringArray};
 use datafusion::arrow::compute::cast;

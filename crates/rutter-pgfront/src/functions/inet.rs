@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_equal_has_one_text() {
+    fn equal_addresses_have_one_string() {
         for (given, expected) in [
             ("10.1.2.3", ["10.1.2.3", "10.1.2.3/32", "10.1.2.3/32"]),
             ("10.1.2.3/32", ["10.1.2.3", "10.1.2.3/32", "10.1.2.3/32"]),

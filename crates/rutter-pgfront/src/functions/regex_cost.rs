@@ -1,4 +1,4 @@
-//! Bounds on the memory and the time of regular expressions.
+//! ConnectionBounds on the memory and the time of regular expressions.
 
 use std::collections::HashSet;
 
@@ -11,12 +11,12 @@ use regex::RegexBuilder;
 
 use super::bounds::{check_steps, joined, sizes, sum};
 
-/// Bounds a match.
+/// ConnectionBounds a match.
 pub fn matched(args: &[ArrayRef]) -> Result<usize> {
     Ok(joined(args)?.saturating_mul(2))
 }
 
-/// Bounds a search for all matches. Its time is quadratic: a search may read far behind its match.
+/// ConnectionBounds a search for all matches. Its time is quadratic: a search may read far behind its match.
 fn found(args: &[ArrayRef]) -> Result<usize> {
     let texts = args.first().map(sizes).transpose()?.unwrap_or_default();
     let steps = sum(texts.into_iter().map(|text| text.saturating_mul(text) / 4));
@@ -24,7 +24,7 @@ fn found(args: &[ArrayRef]) -> Result<usize> {
     matched(args)
 }
 
-/// Bounds the replacement of the first match, or of all.
+/// ConnectionBounds the replacement of the first match, or of all.
 pub fn replaced(args: &[ArrayRef]) -> Result<usize> {
     let [texts, _, by, flags @ ..] = args else {
         return Ok(0);
@@ -66,17 +66,17 @@ pub fn compiled(args: &[ArrayRef]) -> Result<usize> {
         return Ok(0);
     };
     let texts = sum(sizes(texts)?);
-    let most = if texts > MUCH { SMALL } else { LARGE };
+    let most = if texts > COSTLY_BYTES { SMALL } else { LARGE };
     let patterns = cast(patterns, &DataType::Utf8)?;
     let patterns: HashSet<&str> = patterns.as_string::<i32>().iter().flatten().collect();
     if patterns.len() > PATTERNS {
         return exec_err!("more than {PATTERNS} different regular expressions at once");
     }
     // A search keeps a few states for each byte of the string.
-    let remembered = texts.saturating_mul(STATE).min(REMEMBERED);
+    let cached = texts.saturating_mul(STATE).min(CACHE_BYTES);
     let mut octets = 0;
     for pattern in &patterns {
-        octets += size(pattern, texts, most)? + remembered;
+        octets += size(pattern, texts, most)? + cached;
     }
     Ok(octets)
 }
@@ -99,9 +99,9 @@ fn size(pattern: &str, texts: usize, most: usize) -> Result<usize> {
 const SMALL: usize = 64 << 10;
 const LARGE: usize = 512 << 10;
 /// From this many bytes on, text is much.
-const MUCH: usize = 1 << 20;
+const COSTLY_BYTES: usize = 1 << 20;
 /// The most patterns of one call: all are compiled.
 const PATTERNS: usize = 64;
 /// The bytes of a state, and of all states of a pattern.
 const STATE: usize = 1024;
-const REMEMBERED: usize = 2 << 20;
+const CACHE_BYTES: usize = 2 << 20;

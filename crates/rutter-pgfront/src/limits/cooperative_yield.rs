@@ -26,7 +26,7 @@ use crate::plan::sort_order::guaranteed;
 
 /// How an operator's rows are handed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pace {
+pub(crate) enum YieldMode {
     /// Unchanged: only the declared order of the rows is another.
     Declared,
     /// As the operator makes them. Other tasks run between batches. A batch is charged until the next one is requested.
@@ -41,30 +41,30 @@ pub(crate) enum Pace {
 
 /// The bytes that an operator produces per row, if known.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Made(Arc<AtomicUsize>);
+pub(crate) struct RowSize(Arc<AtomicUsize>);
 
 /// An operator that passes its rows on unchanged, in pieces.
 #[derive(Debug)]
-pub(crate) struct Paced {
+pub(crate) struct CooperativeYield {
     input: Arc<dyn ExecutionPlan>,
     properties: Arc<PlanProperties>,
-    pace: Pace,
-    made: Made,
+    mode: YieldMode,
+    row_size: RowSize,
 }
 
-impl Paced {
+impl CooperativeYield {
     /// Wraps an operator. The wrappers before and after an operator share the size of its output.
-    pub fn around(
+    pub fn wrap(
         input: Arc<dyn ExecutionPlan>,
-        pace: Pace,
-        made: &Made,
+        mode: YieldMode,
+        row_size: &RowSize,
     ) -> Arc<dyn ExecutionPlan> {
         let properties = PlanProperties::clone(input.properties());
         Arc::new(Self {
             properties: Arc::new(properties.with_scheduling_type(SchedulingType::Cooperative)),
             input,
-            pace,
-            made: made.clone(),
+            mode,
+            row_size: row_size.clone(),
         })
     }
 
@@ -78,19 +78,19 @@ impl Paced {
         Arc::new(Self {
             properties: Arc::new(properties.with_eq_properties(orders)),
             input,
-            pace: Pace::Declared,
-            made: Made::default(),
+            mode: YieldMode::Declared,
+            row_size: RowSize::default(),
         })
     }
 }
 
-impl DisplayAs for Paced {
+impl DisplayAs for CooperativeYield {
     fn fmt_as(&self, _kind: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Paced: {:?}", self.pace)
+        write!(f, "Paced: {:?}", self.mode)
     }
 }
 
-impl ExecutionPlan for Paced {
+impl ExecutionPlan for CooperativeYield {
     fn name(&self) -> &str {
         "Paced"
     }
@@ -100,7 +100,7 @@ impl ExecutionPlan for Paced {
     }
 
     fn maintains_input_order(&self) -> Vec<bool> {
-        vec![self.pace != Pace::Declared]
+        vec![self.mode != YieldMode::Declared]
     }
 
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
@@ -123,14 +123,14 @@ impl ExecutionPlan for Paced {
         mut children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(match children.pop() {
-            Some(input) if self.pace == Pace::Declared => {
+            Some(input) if self.mode == YieldMode::Declared => {
                 let orders = guaranteed(&input).unwrap_or_else(|| {
                     let known = self.properties.equivalence_properties();
                     known.oeq_class().to_vec()
                 });
                 Self::declaring(input, orders)
             }
-            Some(input) => Self::around(input, self.pace, &self.made),
+            Some(input) => Self::wrap(input, self.mode, &self.row_size),
             None => self,
         })
     }
@@ -141,72 +141,72 @@ impl ExecutionPlan for Paced {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let input = self.input.execute(partition, context.clone())?;
-        let name = match self.pace {
-            Pace::Declared => return Ok(input),
-            Pace::Turns => "batch",
+        let name = match self.mode {
+            YieldMode::Declared => return Ok(input),
+            YieldMode::Turns => "batch",
             _ => "Window",
         };
-        Ok(Box::pin(Pieces {
+        Ok(Box::pin(PieceStream {
             input,
-            pace: self.pace,
-            made: self.made.clone(),
+            mode: self.mode,
+            row_size: self.row_size.clone(),
             charged: MemoryConsumer::new(name).register(context.memory_pool()),
-            seen: Seen::default(),
+            totals: Totals::default(),
             rest: None,
             rows: 1,
-            given: None,
-            turn: None,
+            sent_at: None,
+            yielded: None,
         }))
     }
 }
 
 /// The stream of one partition.
-struct Pieces {
+struct PieceStream {
     input: SendableRecordBatchStream,
-    pace: Pace,
-    made: Made,
+    mode: YieldMode,
+    row_size: RowSize,
     /// The memory of the last piece, or of all kept rows.
     charged: MemoryReservation,
-    seen: Seen,
+    totals: Totals,
     /// The rows that are not handed on yet.
     rest: Option<RecordBatch>,
     /// The number of rows of the next piece.
     rows: usize,
     /// The time when the last piece was handed on.
-    given: Option<Instant>,
+    sent_at: Option<Instant>,
     /// The time of the last known yield.
-    turn: Option<Instant>,
+    yielded: Option<Instant>,
 }
 
 /// The rows so far.
 #[derive(Default)]
-struct Seen {
+struct Totals {
     rows: usize,
     octets: usize,
     /// The bytes of the largest value.
     largest: usize,
 }
 
-impl Pieces {
+impl PieceStream {
     /// Sets the size of the next piece by the time and the output of the last one.
-    fn adapt(&mut self, took: Duration) {
-        if took > MOMENT {
-            let shorter = MOMENT.as_secs_f64() / took.as_secs_f64();
+    fn adapt(&mut self, elapsed: Duration) {
+        if elapsed > MOMENT {
+            let shorter = MOMENT.as_secs_f64() / elapsed.as_secs_f64();
             self.rows = ((self.rows as f64 * shorter) as usize).max(1);
-        } else if took < MOMENT / 2 {
-            self.rows = (self.rows * 2).min(MOST);
+        } else if elapsed < MOMENT / 2 {
+            self.rows = (self.rows * 2).min(MAX_ROWS);
         }
-        let a_row = self.made.0.load(Relaxed).max(self.seen.largest);
-        self.rows = self.rows.min(PIECE / a_row.max(1)).max(1);
+        let row_bytes = self.row_size.0.load(Relaxed).max(self.totals.largest);
+        self.rows = self.rows.min(PIECE_OUTPUT / row_bytes.max(1)).max(1);
     }
 
     fn next_batch(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<RecordBatch>>> {
-        if self.pace == Pace::Turns {
+        if self.mode == YieldMode::Turns {
             self.charged.free();
         }
         let polled = Stream::poll_next(self.input.as_mut(), context);
         if polled.is_pending() {
-            self.turn = None;
+            self.yielded = None;
         }
         let batch = match ready!(polled) {
             Some(Ok(batch)) => batch,
@@ -219,39 +219,43 @@ impl Pieces {
     /// Reserves the memory of a batch, here or in its receiver.
     fn count(&mut self, batch: &RecordBatch) -> Result<()> {
         let octets = octets(batch);
-        let seen = &mut self.seen;
-        seen.rows += batch.num_rows();
-        seen.octets = seen.octets.saturating_add(octets);
-        match self.pace {
-            Pace::Turns => {
-                self.made.0.store(octets / batch.num_rows().max(1), Relaxed);
+        let totals = &mut self.totals;
+        totals.rows += batch.num_rows();
+        totals.octets = totals.octets.saturating_add(octets);
+        match self.mode {
+            YieldMode::Turns => {
+                self.row_size
+                    .0
+                    .store(octets / batch.num_rows().max(1), Relaxed);
                 self.charged.try_resize(octets)
             }
             // The largest value is not larger than the batch.
-            _ if octets > seen.largest => {
-                seen.largest = seen.largest.max(largest(batch));
-                self.keep()
+            _ if octets > totals.largest => {
+                totals.largest = totals.largest.max(largest(batch));
+                self.reserve()
             }
-            _ => self.keep(),
+            _ => self.reserve(),
         }
     }
 
-    fn keep(&self) -> Result<()> {
-        let Seen {
+    fn reserve(&self) -> Result<()> {
+        let Totals {
             rows,
             octets,
             largest,
-        } = self.seen;
-        let made = match self.pace {
-            Pace::Declared | Pace::Turns | Pace::Pieces => return Ok(()),
-            Pace::Kept => octets.saturating_add(rows.saturating_mul(A_ROW + largest)),
-            Pace::Gathered => rows.saturating_mul(octets),
+        } = self.totals;
+        let row_size = match self.mode {
+            YieldMode::Declared | YieldMode::Turns | YieldMode::Pieces => return Ok(()),
+            YieldMode::Kept => {
+                octets.saturating_add(rows.saturating_mul(WINDOW_ROW_BYTES + largest))
+            }
+            YieldMode::Gathered => rows.saturating_mul(octets),
         };
-        self.charged.try_resize(octets.saturating_add(made))
+        self.charged.try_resize(octets.saturating_add(row_size))
     }
 
-    fn cut(&mut self, batch: RecordBatch) -> RecordBatch {
-        if self.pace == Pace::Turns || batch.num_rows() <= self.rows {
+    fn split_off_piece(&mut self, batch: RecordBatch) -> RecordBatch {
+        if self.mode == YieldMode::Turns || batch.num_rows() <= self.rows {
             return batch;
         }
         let piece = batch.slice(0, self.rows);
@@ -260,7 +264,7 @@ impl Pieces {
     }
 }
 
-impl Stream for Pieces {
+impl Stream for PieceStream {
     type Item = Result<RecordBatch>;
 
     fn poll_next(
@@ -269,12 +273,12 @@ impl Stream for Pieces {
     ) -> Poll<Option<Result<RecordBatch>>> {
         let this = self.get_mut();
         let now = Instant::now();
-        if let Some(given) = this.given.take() {
-            this.adapt(now - given);
+        if let Some(sent_at) = this.sent_at.take() {
+            this.adapt(now - sent_at);
         }
-        let since = *this.turn.get_or_insert(now);
-        if now - since > TURN {
-            this.turn = None;
+        let since = *this.yielded.get_or_insert(now);
+        if now - since > MAX_TURN {
+            this.yielded = None;
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
@@ -285,12 +289,12 @@ impl Stream for Pieces {
                 other => return Poll::Ready(other),
             },
         };
-        this.given = Some(Instant::now());
-        Poll::Ready(Some(Ok(this.cut(batch))))
+        this.sent_at = Some(Instant::now());
+        Poll::Ready(Some(Ok(this.split_off_piece(batch))))
     }
 }
 
-impl RecordBatchStream for Pieces {
+impl RecordBatchStream for PieceStream {
     fn schema(&self) -> SchemaRef {
         self.input.schema()
     }
@@ -299,10 +303,10 @@ impl RecordBatchStream for Pieces {
 /// The longest time that a piece should take.
 const MOMENT: Duration = Duration::from_millis(20);
 /// The longest time between two yields.
-const TURN: Duration = Duration::from_millis(10);
+const MAX_TURN: Duration = Duration::from_millis(10);
 /// The rows of a piece.
-const MOST: usize = 1 << 20;
+const MAX_ROWS: usize = 1 << 20;
 /// The bytes that a window function needs for a row, besides values of variable size.
-const A_ROW: usize = 256;
+const WINDOW_ROW_BYTES: usize = 256;
 /// The bytes that an operator should make of a piece.
-const PIECE: usize = 4 << 20;
+const PIECE_OUTPUT: usize = 4 << 20;

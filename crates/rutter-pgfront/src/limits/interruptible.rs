@@ -13,7 +13,7 @@ use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceC
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec, WindowExpr};
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 
-use crate::limits::cooperative_yield::{Made, Pace, Paced};
+use crate::limits::cooperative_yield::{CooperativeYield, RowSize, YieldMode};
 
 /// Wraps operators that may compute for long, so that they yield.
 ///
@@ -43,35 +43,35 @@ impl PhysicalOptimizerRule for Interruptible {
 }
 
 fn wrap(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-    let made = Made::default();
-    let plan = match pace(&plan)? {
-        Some(pace) => before(plan, pace, &made)?,
+    let row_size = RowSize::default();
+    let plan = match mode(&plan)? {
+        Some(mode) => before(plan, mode, &row_size)?,
         None => plan,
     };
-    Ok(Paced::around(plan, Pace::Turns, &made))
+    Ok(CooperativeYield::wrap(plan, YieldMode::Turns, &row_size))
 }
 
 /// How an operator receives its rows, if not as they come.
-fn pace(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Pace>> {
+fn mode(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<YieldMode>> {
     let name = plan.name();
     if plan.children().is_empty() {
         return Ok(None);
     }
     if let Some(window) = plan.downcast_ref::<BoundedWindowAggExec>() {
         return Ok(Some(match gathers(window.window_expr()) {
-            true => Pace::Gathered,
-            false => Pace::Pieces,
+            true => YieldMode::Gathered,
+            false => YieldMode::Pieces,
         }));
     }
     if let Some(window) = plan.downcast_ref::<WindowAggExec>() {
         return Ok(Some(match gathers(window.window_expr()) {
-            true => Pace::Gathered,
-            false => Pace::Kept,
+            true => YieldMode::Gathered,
+            false => YieldMode::Kept,
         }));
     }
     let joins = ["Join", "Unnest", "RecursiveQuery"];
     let joins = joins.iter().any(|part| name.contains(part));
-    Ok((joins || calls(plan)?).then_some(Pace::Pieces))
+    Ok((joins || calls(plan)?).then_some(YieldMode::Pieces))
 }
 
 /// Returns whether a window gives each row a list or a string of other rows' values.
@@ -84,10 +84,14 @@ fn gathers(window: &[Arc<dyn WindowExpr>]) -> bool {
 }
 
 /// Wraps the last input of an operator. In a join, this input is compared with the rows of the other, which are held.
-fn before(plan: Arc<dyn ExecutionPlan>, pace: Pace, made: &Made) -> Result<Arc<dyn ExecutionPlan>> {
+fn before(
+    plan: Arc<dyn ExecutionPlan>,
+    mode: YieldMode,
+    row_size: &RowSize,
+) -> Result<Arc<dyn ExecutionPlan>> {
     let mut children: Vec<_> = plan.children().into_iter().cloned().collect();
     if let Some(last) = children.pop() {
-        children.push(Paced::around(last, pace, made));
+        children.push(CooperativeYield::wrap(last, mode, row_size));
     }
     let same = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep);
     plan.replace_children(children, same)

@@ -17,7 +17,7 @@ pub(crate) struct QueryMemory {
     limit: usize,
     /// In quarters of bytes.
     charged: AtomicUsize,
-    /// The memory was large since the last call of `has_emptied`.
+    /// The memory was large since the last call of `has_shrunk`.
     was_much: AtomicBool,
 }
 
@@ -32,7 +32,7 @@ impl QueryMemory {
     }
 
     /// Returns whether queries have held much memory and now hold little: the allocator can then return free pages.
-    pub fn has_emptied(&self) -> bool {
+    pub fn has_shrunk(&self) -> bool {
         let little = self.charged.load(Relaxed) / 4 < MUCH / 4;
         little && self.was_much.swap(false, Relaxed)
     }

@@ -16,7 +16,7 @@ use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties as _};
 
-use crate::limits::cooperative_yield::Paced;
+use crate::limits::cooperative_yield::CooperativeYield;
 
 /// Wraps unions and windows before DataFusion removes sorts.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl PhysicalOptimizerRule for Unordered {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let changed = plan.transform_up(|plan| {
             Ok(match guaranteed(&plan) {
-                Some(orders) => Transformed::yes(Paced::declaring(plan, orders)),
+                Some(orders) => Transformed::yes(CooperativeYield::declaring(plan, orders)),
                 None => Transformed::no(plan),
             })
         })?;

@@ -16,11 +16,11 @@ pub const NO_JOIN: &str = "a query within an expression is answered where it can
     with those of the query around it by = in its WHERE, or write a join";
 
 /// The error of a subquery in a place where it is not offered.
-const ELSEWHERE: &str = "EXISTS and IN (SELECT …) stand in WHERE, joined by AND or OR, and NOT IN (SELECT …) by AND: write \
+const UNSUPPORTED_PLACE: &str = "EXISTS and IN (SELECT …) stand in WHERE, joined by AND or OR, and NOT IN (SELECT …) by AND: write \
     a LEFT JOIN, or (SELECT count(*) …) > 0";
 
 /// The error of a correlated subquery with LIMIT, OFFSET or windows.
-const PICKED: &str = "LIMIT, OFFSET, DISTINCT ON and windows are not offered in a query that names columns of the query \
+const UNSUPPORTED_LIMIT: &str = "LIMIT, OFFSET, DISTINCT ON and windows are not offered in a query that names columns of the query \
     around it: write (SELECT (array_agg(x ORDER BY y))[1] …) for the first one, or a join";
 
 /// The error of EXISTS over an aggregate.
@@ -63,10 +63,10 @@ fn condition(expr: &Expr, node: &LogicalPlan, is_alone: bool) -> Result<()> {
             condition(right, node, is_alone)
         }
         Expr::Exists(Exists { subquery, .. }) => rows(subquery, true),
-        Expr::InSubquery(of) => among(of, of.negated, node, is_alone),
+        Expr::InSubquery(of) => check_in(of, of.negated, node, is_alone),
         Expr::Not(inner) => match inner.as_ref() {
             Expr::Exists(Exists { subquery, .. }) => rows(subquery, true),
-            Expr::InSubquery(of) => among(of, !of.negated, node, is_alone),
+            Expr::InSubquery(of) => check_in(of, !of.negated, node, is_alone),
             _ => value(expr, true),
         },
         _ => value(expr, true),
@@ -74,7 +74,7 @@ fn condition(expr: &Expr, node: &LogicalPlan, is_alone: bool) -> Result<()> {
 }
 
 /// Checks `x IN (SELECT y …)`. DataFusion handles NULL in `NOT IN` only where it becomes a join of its own.
-fn among(of: &InSubquery, negated: bool, node: &LogicalPlan, is_alone: bool) -> Result<()> {
+fn check_in(of: &InSubquery, negated: bool, node: &LogicalPlan, is_alone: bool) -> Result<()> {
     value(&of.expr, true)?;
     let may_be_null = || -> Result<bool> {
         let schema = merge_schema(&node.inputs());
@@ -84,7 +84,7 @@ fn among(of: &InSubquery, negated: bool, node: &LogicalPlan, is_alone: bool) -> 
     let is_bound = !of.subquery.outer_ref_columns.is_empty();
     let has_join = is_alone && !is_bound && !of.expr.column_refs().is_empty();
     if negated && !has_join && may_be_null()? {
-        return not_impl_err!("{ELSEWHERE}");
+        return not_impl_err!("{UNSUPPORTED_PLACE}");
     }
     rows(&of.subquery, true)
 }
@@ -93,7 +93,7 @@ fn among(of: &InSubquery, negated: bool, node: &LogicalPlan, is_alone: bool) -> 
 fn value(expr: &Expr, is_row: bool) -> Result<()> {
     expr.apply(|part| {
         match part {
-            Expr::Exists(_) | Expr::InSubquery(_) => return not_impl_err!("{ELSEWHERE}"),
+            Expr::Exists(_) | Expr::InSubquery(_) => return not_impl_err!("{UNSUPPORTED_PLACE}"),
             Expr::ScalarSubquery(subquery) => {
                 if !is_row && !subquery.outer_ref_columns.is_empty() {
                     return not_impl_err!("{NO_JOIN}");
@@ -112,8 +112,8 @@ fn value(expr: &Expr, is_row: bool) -> Result<()> {
 fn rows(subquery: &Subquery, is_sought: bool) -> Result<()> {
     subquery.subquery.apply(|node| {
         let picks = match node {
-            LogicalPlan::Window(_) | LogicalPlan::Limit(_) => Some(PICKED),
-            LogicalPlan::Distinct(Distinct::On(_)) => Some(PICKED),
+            LogicalPlan::Window(_) | LogicalPlan::Limit(_) => Some(UNSUPPORTED_LIMIT),
+            LogicalPlan::Distinct(Distinct::On(_)) => Some(UNSUPPORTED_LIMIT),
             LogicalPlan::Aggregate(of) if is_sought && of.group_expr.is_empty() => Some(COUNTED),
             LogicalPlan::Filter(of) if !is_sought => match of.input.as_ref() {
                 LogicalPlan::Aggregate(of) if of.group_expr.is_empty() => Some(FILTERED),

@@ -9,7 +9,7 @@ use pgwire::api::cancel::CancelHandler;
 use pgwire::messages::cancel::CancelRequest;
 use tokio::sync::watch;
 
-use super::session::Busy;
+use super::session::RunningQuery;
 
 /// Identifies a connection: process id and secret.
 type Key = (i32, Vec<u8>);
@@ -23,12 +23,12 @@ pub struct Query {
     running: Running,
     key: Key,
     cancelled: watch::Receiver<bool>,
-    busy: Busy,
+    busy: RunningQuery,
 }
 
 impl Running {
     /// Registers a query of this client.
-    pub fn begin(&self, client: &impl ClientInfo, busy: Busy) -> Query {
+    pub fn begin(&self, client: &impl ClientInfo, busy: RunningQuery) -> Query {
         let (pid, secret) = client.pid_and_secret_key();
         let key = (pid, secret.to_bytes().to_vec());
         let (sender, cancelled) = watch::channel(false);
@@ -45,8 +45,8 @@ impl Running {
 
 impl Query {
     /// Records that the client has read a part of the answer.
-    pub fn touch(&self) {
-        self.busy.touch();
+    pub fn record_activity(&self) {
+        self.busy.record_activity();
     }
 
     /// Waits until the query is cancelled.

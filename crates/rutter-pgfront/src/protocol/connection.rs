@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 use tokio_util::codec::Framed;
 
 use super::framing::Frames;
-use super::handler::Asker;
+use super::handler::ConnectionHandler;
 use super::prepared::Prepared;
 use super::session::fatal;
 use super::tls::Certificate;
@@ -26,7 +26,7 @@ pub async fn serve(
     mut stream: TcpStream,
     peer: SocketAddr,
     certificate: Option<&Certificate>,
-    asker: Arc<Asker>,
+    connection_handler: Arc<ConnectionHandler>,
 ) -> io::Result<()> {
     stream.set_nodelay(true)?;
     loop {
@@ -39,22 +39,24 @@ pub async fn serve(
                 stream.write_all(b"S").await?;
                 let stream = certificate.acceptor().accept(stream).await?;
                 let socket = framed(stream, peer, true);
-                let frames = Frames::new(&[], &asker.memory());
-                return match asker.session().is_refused() {
+                let frames = Frames::new(&[], &connection_handler.memory());
+                return match connection_handler.session().is_refused() {
                     true => refuse(socket, frames, too_many()).await,
-                    false => converse(socket, frames, asker).await,
+                    false => converse(socket, frames, connection_handler).await,
                 };
             }
             (TLS_REQUEST, None) | (GSS_REQUEST, _) => stream.write_all(b"N").await?,
             (head, certificate) => {
                 let socket = framed(stream, peer, false);
-                let frames = Frames::new(&head, &asker.memory());
+                let frames = Frames::new(&head, &connection_handler.memory());
                 let from_outside = !peer.ip().to_canonical().is_loopback();
                 return match certificate {
-                    _ if head == CANCEL => converse(socket, frames, asker).await,
+                    _ if head == CANCEL => converse(socket, frames, connection_handler).await,
                     Some(_) if from_outside => refuse(socket, frames, unencrypted()).await,
-                    _ if asker.session().is_refused() => refuse(socket, frames, too_many()).await,
-                    _ => converse(socket, frames, asker).await,
+                    _ if connection_handler.session().is_refused() => {
+                        refuse(socket, frames, too_many()).await
+                    }
+                    _ => converse(socket, frames, connection_handler).await,
                 };
             }
         }
@@ -73,7 +75,7 @@ pub fn left(stream: &TcpStream) -> impl Future<Output = ()> + use<> {
             match stream.peek(&mut [0]).await {
                 Ok(0) | Err(_) => return,
                 // The client has sent its next query already. It is read after the current answer.
-                Ok(_) => tokio::time::sleep(PATIENCE).await,
+                Ok(_) => tokio::time::sleep(READ_TIMEOUT).await,
             }
         }
     }
@@ -101,17 +103,17 @@ where
 
 /// Reports a malformed message and reads on for a moment. If the connection closed while the client still sends, the
 /// report would be lost.
-async fn dismiss<S>(mut socket: Socket<S>, why: PgWireError) -> io::Result<()>
+async fn reject_malformed<S>(mut socket: Socket<S>, why: PgWireError) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
 {
     process_error(&mut socket, why, LAST).await?;
     let stream = socket.get_mut();
-    let heard = async {
+    let drained = async {
         let mut octets = [0; 4096];
         while stream.read(&mut octets).await.is_ok_and(|read| read > 0) {}
     };
-    let _ = tokio::time::timeout(PARTING, heard).await;
+    let _ = tokio::time::timeout(REJECT_TIMEOUT, drained).await;
     Ok(())
 }
 
@@ -131,16 +133,20 @@ fn too_many() -> PgWireError {
 }
 
 /// Reads messages and answers them.
-async fn converse<S>(mut socket: Socket<S>, mut frames: Frames, asker: Arc<Asker>) -> io::Result<()>
+async fn converse<S>(
+    mut socket: Socket<S>,
+    mut frames: Frames,
+    connection_handler: Arc<ConnectionHandler>,
+) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
 {
-    let login = Arc::new(asker.login());
+    let login = Arc::new(connection_handler.login());
     loop {
         let message = match frames.next(&mut socket).await {
             Ok(Some(message)) => message,
             Ok(None) | Err(PgWireError::IoError(_)) => break,
-            Err(wrong) => return dismiss(socket, wrong).await,
+            Err(wrong) => return reject_malformed(socket, wrong).await,
         };
         if matches!(message, PgWireFrontendMessage::Terminate(_)) {
             break;
@@ -151,10 +157,10 @@ where
             message,
             &mut socket,
             Arc::clone(&login),
-            Arc::clone(&asker),
-            Arc::clone(&asker),
+            Arc::clone(&connection_handler),
+            Arc::clone(&connection_handler),
             Arc::new(NoopHandler),
-            Arc::clone(asker.running()),
+            Arc::clone(connection_handler.running()),
         );
         if let Err(error) = answered.await {
             let ends = error.is_fatal();
@@ -173,9 +179,9 @@ where
 /// After a fatal error, no ReadyForQuery follows.
 const LAST: bool = true;
 /// The time for which input is still read after a malformed message.
-const PARTING: Duration = Duration::from_secs(2);
+const REJECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// The interval of checks whether a client with unread input has closed its connection.
-const PATIENCE: Duration = Duration::from_millis(500);
+const READ_TIMEOUT: Duration = Duration::from_millis(500);
 /// `SSLRequest`.
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 /// `GSSENCRequest`.

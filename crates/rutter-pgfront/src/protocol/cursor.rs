@@ -17,28 +17,28 @@ use pgwire::messages::data::DataRow;
 
 use super::cancel::Query;
 use super::encode;
-use super::row_stream::{Rest, error, failure, too_long};
+use super::row_stream::{RemainingRows, error, failure, too_long};
 
 /// The most cursors of one client. Each may hold a batch, and keeps old pages of tables in memory.
-const MOST: usize = 64;
+const MAX_CURSORS: usize = 64;
 /// The most bytes of one `FETCH`, which is collected before its first row is sent.
-const MOST_FETCHED: usize = 64 * 1024 * 1024;
+const MAX_FETCHED_BYTES: usize = 64 * 1024 * 1024;
 
 /// A cursor between two reads.
 struct Cursor {
-    rest: Rest,
+    rest: RemainingRows,
     memory: Arc<dyn MemoryPool>,
 }
 
 /// A cursor with its columns.
-struct Open {
+struct OpenCursor {
     schema: SchemaRef,
     cursor: Arc<tokio::sync::Mutex<Cursor>>,
 }
 
 /// The cursors of a connection.
 #[derive(Default)]
-pub struct Cursors(Mutex<HashMap<String, Open>>);
+pub struct Cursors(Mutex<HashMap<String, OpenCursor>>);
 
 impl Cursors {
     /// The cursors of a client.
@@ -62,18 +62,18 @@ impl Cursors {
                 format!("cursor \"{name}\" already exists"),
             ));
         }
-        if cursors.len() >= MOST {
+        if cursors.len() >= MAX_CURSORS {
             return Err(failure(
                 "53400",
-                format!("more than {MOST} cursors at once: close some"),
+                format!("more than {MAX_CURSORS} cursors at once: close some"),
             ));
         }
         let schema = batches.schema();
         let cursor = Cursor {
-            rest: Rest::new(batches),
+            rest: RemainingRows::new(batches),
             memory,
         };
-        let open = Open {
+        let open = OpenCursor {
             schema,
             cursor: Arc::new(tokio::sync::Mutex::new(cursor)),
         };
@@ -147,7 +147,7 @@ impl Cursor {
         let held = MemoryConsumer::new("fetch").register(&self.memory);
         let mut rows: Vec<DataRow> = Vec::new();
         while rows.len() < most {
-            let Some(batch) = self.rest.next_of(most - rows.len()).await else {
+            let Some(batch) = self.rest.next_rows(most - rows.len()).await else {
                 break;
             };
             let batch = batch.map_err(|failed| error(&failed.into()))?;
@@ -155,7 +155,7 @@ impl Cursor {
             let octets = more.iter().map(|row| row.data.len() + size_of::<DataRow>());
             let grown = held.try_grow(octets.sum());
             grown.map_err(|failed| error(&failed.into()))?;
-            if held.size() > MOST_FETCHED {
+            if held.size() > MAX_FETCHED_BYTES {
                 return Err(too_much());
             }
             rows.extend(more);

@@ -17,13 +17,13 @@ use pgwire::messages::extendedquery::{
     TARGET_TYPE_BYTE_STATEMENT,
 };
 
-use super::handler::{Asker, empty};
-use super::kept_statements::Held;
+use super::handler::{ConnectionHandler, empty};
+use super::kept_statements::ClientObjects;
 use super::prepared::{Parser, Prepared};
 use super::responses::send;
 
 #[async_trait]
-impl ExtendedQueryHandler for Asker {
+impl ExtendedQueryHandler for ConnectionHandler {
     type Statement = Prepared;
     type QueryParser = Parser;
 
@@ -40,7 +40,7 @@ impl ExtendedQueryHandler for Asker {
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
         let name = message.name.as_deref().unwrap_or(DEFAULT_NAME);
-        let held = Held::of(client);
+        let held = ClientObjects::of(client);
         client.portal_store().rm_statement(name);
         held.statement(name, message.query.len(), &self.memory())?;
         let parsed = StoredStatement::parse(client, &message, self.query_parser()).await;
@@ -71,7 +71,7 @@ impl ExtendedQueryHandler for Asker {
         let values = message.parameters.iter().flatten();
         let octets = values.map(|value| value.len()).sum();
         store.rm_portal(portal);
-        Held::of(client).portal(portal, octets, &self.memory())?;
+        ClientObjects::of(client).portal(portal, octets, &self.memory())?;
         match found {
             Entry::Value(statement) => {
                 let bound = Portal::try_new(&message, statement)?;
@@ -91,7 +91,7 @@ impl ExtendedQueryHandler for Asker {
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
         let name = message.name.as_deref().unwrap_or(DEFAULT_NAME);
-        let held = Held::of(client);
+        let held = ClientObjects::of(client);
         if message.target_type == TARGET_TYPE_BYTE_STATEMENT {
             client.portal_store().rm_statement(name);
             held.close_statement(name);
@@ -162,7 +162,7 @@ impl ExtendedQueryHandler for Asker {
         C::Error: std::fmt::Debug,
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
-        self.session().touch();
+        self.session().record_activity();
         let prepared = &portal.statement.statement;
         self.answer(client, prepared, Some(portal)).await
     }

@@ -68,7 +68,7 @@ impl Frames {
                 held.map_err(|_| full())?;
             }
             if !self.read.is_empty() {
-                until.get_or_insert_with(|| Instant::now() + WHOLE);
+                until.get_or_insert_with(|| Instant::now() + MESSAGE_TIMEOUT);
             }
             let reading = socket.get_mut().read_buf(&mut self.read);
             let read = match until {
@@ -113,7 +113,7 @@ fn startup_length(read: &[u8]) -> PgWireResult<Option<usize>> {
         Some(&CANCEL_CODE) => 16,
         _ => 9,
     };
-    match (least..=MOST_OF_STARTUP).contains(&length) {
+    match (least..=MAX_STARTUP).contains(&length) {
         true => Ok(Some(length)),
         false => Err(broken(format!("a first message of {length} octets"))),
     }
@@ -125,11 +125,11 @@ fn length(read: &[u8], logged_in: bool) -> PgWireResult<Option<usize>> {
         return Ok(None);
     };
     let most = match kind {
-        b'p' | b'X' => MOST_OF_STARTUP,
+        b'p' | b'X' => MAX_STARTUP,
         _ if !logged_in => return Err(broken("a password must come first".to_owned())),
-        b'Q' | b'P' => MOST_OF_QUERY,
-        b'B' => MOST_OF_VALUES,
-        b'C' | b'D' | b'E' | b'F' | b'H' | b'S' | b'c' | b'd' | b'f' => MOST_OF_OTHERS,
+        b'Q' | b'P' => MAX_QUERY,
+        b'B' => MAX_VALUES,
+        b'C' | b'D' | b'E' | b'F' | b'H' | b'S' | b'c' | b'd' | b'f' => MAX_OTHER,
         kind => {
             let kind = char::from(*kind);
             return Err(broken(format!("there is no message {kind:?}")));
@@ -216,7 +216,7 @@ fn broken(what: String) -> PgWireError {
 }
 
 fn late() -> PgWireError {
-    let why = format!("a message that has begun has not come whole within {WHOLE:?}");
+    let why = format!("a message that has begun has not come whole within {MESSAGE_TIMEOUT:?}");
     fatal("08P01", why)
 }
 
@@ -226,7 +226,7 @@ fn full() -> PgWireError {
 }
 
 /// The longest time from the first to the last byte of a message.
-const WHOLE: Duration = Duration::from_secs(60);
+const MESSAGE_TIMEOUT: Duration = Duration::from_secs(60);
 /// The bytes of kind and length.
 const HEAD: usize = 5;
 /// The bytes of one read.
@@ -234,13 +234,13 @@ const PIECE: usize = 8 * 1024;
 /// The bytes of a connection that are not charged.
 const SMALL: usize = 64 * 1024;
 /// The longest message before and during the login.
-const MOST_OF_STARTUP: usize = 10_000;
+const MAX_STARTUP: usize = 10_000;
 /// The longest `Query` and `Parse`: far more than the planner accepts, so that its error names the limit.
-const MOST_OF_QUERY: usize = 4 << 20;
+const MAX_QUERY: usize = 4 << 20;
 /// The longest `Bind`.
-const MOST_OF_VALUES: usize = 4 << 20;
+const MAX_VALUES: usize = 4 << 20;
 /// The longest message that only has a name.
-const MOST_OF_OTHERS: usize = 10_000;
+const MAX_OTHER: usize = 10_000;
 /// The code after the length of a `CancelRequest`.
 const CANCEL_CODE: [u8; 4] = [4, 210, 22, 46];
 

@@ -21,14 +21,14 @@ use rutter_limits::{ConnectionLimits, ConnectionSlot};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-use super::Bounds;
+use super::ConnectionBounds;
 use super::access::Access;
 use super::cancel::{Query, Running};
 use super::copy::{self, Copy};
 use super::cursor::Cursors;
 use super::declare_cursor::Declared;
 use super::encode::fields;
-use super::kept_statements::Held;
+use super::kept_statements::ClientObjects;
 use super::login::{Login, Logins};
 use super::prepared::{Parser, Prepared};
 use super::query_threads;
@@ -41,7 +41,7 @@ use crate::{Application, Database};
 
 /// The state that all connections share.
 #[derive(Clone)]
-pub struct Shared {
+pub struct HandlerFactory {
     database: Database,
     /// The threads of queries.
     threads: Handle,
@@ -50,12 +50,17 @@ pub struct Shared {
     logins: Logins,
     /// Counts the connections that have logged in.
     clients: ConnectionLimits,
-    bounds: Bounds,
+    bounds: ConnectionBounds,
 }
 
-impl Shared {
+impl HandlerFactory {
     /// The state of a new server.
-    pub fn new(database: Database, access: &Access, threads: Handle, bounds: Bounds) -> Self {
+    pub fn new(
+        database: Database,
+        access: &Access,
+        threads: Handle,
+        bounds: ConnectionBounds,
+    ) -> Self {
         Self {
             parser: Arc::new(Parser::new(database.clone())),
             database,
@@ -68,9 +73,13 @@ impl Shared {
     }
 
     /// Returns the handler of a new connection. Without a slot, the connection is rejected.
-    pub fn asker(&self, peer: IpAddr, slot: Option<ConnectionSlot>) -> Asker {
+    pub fn connection_handler(
+        &self,
+        peer: IpAddr,
+        slot: Option<ConnectionSlot>,
+    ) -> ConnectionHandler {
         let session = Session::new(peer, slot, self.clients.clone(), self.bounds);
-        Asker {
+        ConnectionHandler {
             shared: self.clone(),
             session,
         }
@@ -78,13 +87,13 @@ impl Shared {
 }
 
 /// Answers the queries of a connection.
-pub struct Asker {
-    shared: Shared,
+pub struct ConnectionHandler {
+    shared: HandlerFactory,
     session: Session,
 }
 
 #[async_trait]
-impl SimpleQueryHandler for Asker {
+impl SimpleQueryHandler for ConnectionHandler {
     /// Answers each statement before it begins the next.
     async fn on_query<C>(
         &self,
@@ -101,7 +110,7 @@ impl SimpleQueryHandler for Asker {
             return Err(PgWireError::NotReadyForQuery);
         }
         client.set_state(PgWireConnectionState::QueryInProgress);
-        self.session.touch();
+        self.session.record_activity();
         let statements = split(&query.query);
         if statements.is_empty() {
             nothing_asked(client).await?;
@@ -135,7 +144,7 @@ impl SimpleQueryHandler for Asker {
     }
 }
 
-impl Asker {
+impl ConnectionHandler {
     /// Answers a prepared statement with the values and formats of a portal; without one, in the text format.
     pub async fn answer<C>(
         &self,
@@ -173,7 +182,7 @@ impl Asker {
             (Statement::Close(name), _) => close(client, name.as_deref())?,
             (Statement::Nothing(tag), _) => self.done(client, tag)?,
             (Statement::Deallocate(name), _) => forget(client, name.as_deref())?,
-            (Statement::Timeout(time), _) => self.hurry(time)?,
+            (Statement::Timeout(time), _) => self.set_statement_timeout(time)?,
             (Statement::Show(name), _) => Response::Query(self.show(name, format)?),
         })
     }
@@ -219,18 +228,18 @@ impl Asker {
             return Err(failure("25P01", why.to_owned()));
         }
         if matches!(tag, "RESET" | "DISCARD ALL") {
-            self.session.set_patience(None);
+            self.session.set_query_timeout(None);
         }
         Ok(ended(client, tag))
     }
 
     /// Sets the client's own timeout.
-    fn hurry(&self, text: &str) -> PgWireResult<Response> {
+    fn set_statement_timeout(&self, text: &str) -> PgWireResult<Response> {
         let Some(time) = time(text) else {
             let why = format!("statement_timeout: `{text}` is no time: write milliseconds, or 5s");
             return Err(failure("22023", why));
         };
-        self.session.set_patience(time);
+        self.session.set_query_timeout(time);
         Ok(nothing("SET"))
     }
 
@@ -239,7 +248,7 @@ impl Asker {
         let application = &self.shared.database.application;
         let fields = Arc::new(vec![show_field(application, name, format)?]);
         let value = match name {
-            STATEMENT_TIMEOUT => settings::shown(self.session.patience()),
+            STATEMENT_TIMEOUT => settings::shown(self.session.query_timeout()),
             name => application.setting(name).unwrap_or_default(),
         };
         let mut row = DataRowEncoder::new(Arc::clone(&fields));
@@ -285,7 +294,7 @@ impl Asker {
     ) -> PgWireResult<Response> {
         let query = self.begin(client);
         let cursors = Cursors::of(client);
-        let limit = self.session.patience();
+        let limit = self.session.query_timeout();
         Ok(Response::Query(
             cursors.fetch(name, count, format, query, limit).await?,
         ))
@@ -299,7 +308,7 @@ impl Asker {
         fields: Vec<FieldInfo>,
     ) -> PgWireResult<QueryResponse> {
         let mut query = self.begin(client);
-        let until = Instant::now() + self.session.patience();
+        let until = Instant::now() + self.session.query_timeout();
         let batches = self.compute(plan, &mut query).await?;
         Ok(respond(batches, Arc::new(fields), query, until))
     }
@@ -326,10 +335,10 @@ impl Asker {
         plan: LogicalPlan,
         query: &mut Query,
     ) -> PgWireResult<SendableRecordBatchStream> {
-        let Shared {
+        let HandlerFactory {
             threads, database, ..
         } = &self.shared;
-        let limit = self.session.patience();
+        let limit = self.session.query_timeout();
         tokio::select! {
             batches = query_threads::run(threads, database, plan, self.shared.bounds.query) => batches.map_err(|e| error(&e)),
             () = query.cancelled() => Err(PgWireError::QueryCanceled),
@@ -362,7 +371,7 @@ where
         // Closing all cannot fail.
         let _ = Cursors::of(client).close(None);
         client.portal_store().clear_portals();
-        Held::of(client).close_portals();
+        ClientObjects::of(client).close_portals();
     }
     nothing(tag)
 }
@@ -384,7 +393,7 @@ where
     C: ClientInfo + ClientPortalStore,
     C::PortalStore: PortalStore,
 {
-    let held = Held::of(client);
+    let held = ClientObjects::of(client);
     let mut names = held.statements();
     names.retain(|known| match name {
         Some(name) => known == name,

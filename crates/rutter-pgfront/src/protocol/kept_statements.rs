@@ -11,19 +11,19 @@ use super::row_stream::failure;
 
 /// The objects of one kind, by name.
 #[derive(Default)]
-struct Kept(HashMap<String, (usize, MemoryReservation)>);
+struct ObjectMap(HashMap<String, (usize, MemoryReservation)>);
 
 /// All objects of a connection.
 #[derive(Default)]
-pub struct Held(Mutex<All>);
+pub struct ClientObjects(Mutex<Objects>);
 
 #[derive(Default)]
-struct All {
-    statements: Kept,
-    portals: Kept,
+struct Objects {
+    statements: ObjectMap,
+    portals: ObjectMap,
 }
 
-impl Held {
+impl ClientObjects {
     /// The objects of a client.
     pub fn of(client: &impl ClientInfo) -> Arc<Self> {
         client
@@ -31,7 +31,7 @@ impl Held {
             .get_or_insert_with(Self::default)
     }
 
-    fn all(&self) -> MutexGuard<'_, All> {
+    fn objects(&self) -> MutexGuard<'_, Objects> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -43,9 +43,10 @@ impl Held {
         memory: &Arc<dyn MemoryPool>,
     ) -> PgWireResult<()> {
         let charge = PLAN + PLANNED * octets;
-        let mut all = self.all();
-        all.statements
-            .keep(name, octets, charge, memory, STATEMENTS)
+        let mut objects = self.objects();
+        objects
+            .statements
+            .insert(name, octets, charge, memory, STATEMENTS)
     }
 
     /// Adds a portal; it replaces one of the same name.
@@ -55,53 +56,53 @@ impl Held {
         octets: usize,
         memory: &Arc<dyn MemoryPool>,
     ) -> PgWireResult<()> {
-        self.all()
+        self.objects()
             .portals
-            .keep(name, octets, 2 * octets, memory, PORTALS)
+            .insert(name, octets, 2 * octets, memory, PORTALS)
     }
 
     /// Removes a statement.
     pub fn close_statement(&self, name: &str) {
-        let mut all = self.all();
-        all.statements.0.remove(name);
+        let mut objects = self.objects();
+        objects.statements.0.remove(name);
     }
 
     /// Removes a portal.
     pub fn close_portal(&self, name: &str) {
-        self.all().portals.0.remove(name);
+        self.objects().portals.0.remove(name);
     }
 
     /// Removes all portals.
     pub fn close_portals(&self) {
-        self.all().portals.0.clear();
+        self.objects().portals.0.clear();
     }
 
     /// The names of all statements.
     pub fn statements(&self) -> Vec<String> {
-        self.all().statements.0.keys().cloned().collect()
+        self.objects().statements.0.keys().cloned().collect()
     }
 }
 
 /// The limits of a kind: its number, its bytes, and its name in errors.
-type Most = (usize, usize, &'static str);
+type Limit = (usize, usize, &'static str);
 
-impl Kept {
-    fn keep(
+impl ObjectMap {
+    fn insert(
         &mut self,
         name: &str,
         octets: usize,
         charge: usize,
         memory: &Arc<dyn MemoryPool>,
-        most: Most,
+        limit: Limit,
     ) -> PgWireResult<()> {
         self.0.remove(name);
-        let (number, all, what) = most;
+        let (number, objects, what) = limit;
         let held: usize = self.0.values().map(|(octets, _)| octets).sum();
-        if self.0.len() >= number || held + octets > all {
+        if self.0.len() >= number || held + octets > objects {
             return Err(failure(
                 "54000",
                 format!(
-                    "a connection keeps at most {number} {what} of {all} octets together: close some"
+                    "a connection keeps at most {number} {what} of {objects} octets together: close some"
                 ),
             ));
         }
@@ -119,8 +120,8 @@ impl Kept {
     }
 }
 
-const STATEMENTS: Most = (256, 1 << 20, "prepared statements");
-const PORTALS: Most = (64, 4 << 20, "portals");
+const STATEMENTS: Limit = (256, 1 << 20, "prepared statements");
+const PORTALS: Limit = (64, 4 << 20, "portals");
 /// The bytes of a short statement's plan, and of a plan for each byte of a long statement. Measured with lists of numbers.
 const PLAN: usize = 16 * 1024;
 const PLANNED: usize = 24;

@@ -16,7 +16,7 @@ use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
 
 use super::access::Access;
-use super::login_throttle::Gate;
+use super::login_throttle::LoginThrottle;
 use super::scram::{Scram, Verifier};
 use super::session::{Session, fatal};
 use crate::application::Application;
@@ -25,7 +25,7 @@ use crate::application::Application;
 #[derive(Clone)]
 pub struct Logins {
     verifier: Option<Verifier>,
-    gate: Gate,
+    throttle: LoginThrottle,
 }
 
 impl Logins {
@@ -37,7 +37,7 @@ impl Logins {
         };
         Self {
             verifier,
-            gate: Gate::default(),
+            throttle: LoginThrottle::default(),
         }
     }
 }
@@ -52,7 +52,7 @@ pub struct Login {
     begun: AtomicBool,
 }
 
-fn must_wait(opened: Result<(), Duration>) -> PgWireResult<()> {
+fn wait_error(opened: Result<(), Duration>) -> PgWireResult<()> {
     opened.map_err(|wait| {
         let seconds = wait.as_secs() + 1;
         fatal(
@@ -88,18 +88,18 @@ impl Login {
     }
 
     /// Returns an error while this address must wait.
-    fn may_ask(&self, client: &impl ClientInfo) -> PgWireResult<()> {
+    fn check_attempt(&self, client: &impl ClientInfo) -> PgWireResult<()> {
         let address = client.socket_addr().ip();
-        must_wait(self.logins.gate.open(address, Instant::now()))
+        wait_error(self.logins.throttle.check(address, Instant::now()))
     }
 
     /// Handles a message of the login. The first names the user; the following ones prove the password.
-    fn may_go_on(&self, client: &impl ClientInfo) -> PgWireResult<()> {
+    fn check_wait(&self, client: &impl ClientInfo) -> PgWireResult<()> {
         if !self.begun.swap(true, Relaxed) {
             return Ok(());
         }
         let address = client.socket_addr().ip();
-        must_wait(self.logins.gate.attempt(address, Instant::now()))
+        wait_error(self.logins.throttle.attempt(address, Instant::now()))
     }
 
     /// Records the outcome of a password.
@@ -109,7 +109,7 @@ impl Login {
             Ok(_) => {}
             Err(PgWireError::InvalidPassword(user)) => {
                 tracing::warn!(%peer, user, "SQL: wrong user or password");
-                self.logins.gate.failed(peer.ip(), Instant::now());
+                self.logins.throttle.failed(peer.ip(), Instant::now());
             }
             Err(why) => {
                 let login = LoginInfo::from_client_info(client);
@@ -147,12 +147,12 @@ impl StartupHandler for Login {
             PgWireFrontendMessage::Startup(ref startup) => {
                 protocol_negotiation(client, startup).await?;
                 save_startup_parameters_to_metadata(client, startup);
-                self.may_ask(client)?;
+                self.check_attempt(client)?;
                 let login = Box::new(Scram::new(verifier.clone()));
                 self.driver.begin_authentication(client, login).await
             }
             PgWireFrontendMessage::PasswordMessageFamily(message) => {
-                self.may_go_on(client)?;
+                self.check_wait(client)?;
                 self.driver.advance_authentication(client, message).await
             }
             _ => return Ok(()),
@@ -161,7 +161,7 @@ impl StartupHandler for Login {
         match outcome? {
             AuthOutcome::InProgress => Ok(()),
             AuthOutcome::Authenticated { final_message, .. } => {
-                self.logins.gate.passed(client.socket_addr().ip());
+                self.logins.throttle.passed(client.socket_addr().ip());
                 self.session.admit()?;
                 self.driver
                     .complete_authentication(client, final_message)

@@ -12,12 +12,12 @@ const FREE: u32 = 3;
 /// The longest wait.
 const LONGEST: Duration = Duration::from_secs(60);
 /// An address without further tries is forgotten after this time.
-const FORGOTTEN: Duration = Duration::from_secs(600);
+const FORGET_AFTER: Duration = Duration::from_secs(600);
 /// The most addresses that are remembered. Beyond it the oldest is forgotten.
-const MOST: usize = 4096;
+const MAX_ADDRESSES: usize = 4096;
 
 #[derive(Clone, Copy)]
-struct Tries {
+struct Attempts {
     failed: u32,
     last: Instant,
     not_before: Instant,
@@ -25,25 +25,25 @@ struct Tries {
 
 /// All addresses.
 #[derive(Clone, Default)]
-pub struct Gate(Arc<Mutex<HashMap<IpAddr, Tries>>>);
+pub struct LoginThrottle(Arc<Mutex<HashMap<IpAddr, Attempts>>>);
 
-impl Gate {
+impl LoginThrottle {
     /// Returns an error with the wait if an address must wait. This is no try: clients first connect without a password
     /// to learn whether one is needed.
-    pub fn open(&self, address: IpAddr, now: Instant) -> Result<(), Duration> {
+    pub fn check(&self, address: IpAddr, now: Instant) -> Result<(), Duration> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match remembered(&mut all, network(address), now) {
-            Some(tries) if now < tries.not_before => Err(tries.not_before - now),
+        match recent(&mut all, network(address), now) {
+            Some(attempts) if now < attempts.not_before => Err(attempts.not_before - now),
             _ => Ok(()),
         }
     }
 
     /// Records a try. An address that must wait between tries waits after this one, whatever its outcome.
     pub fn attempt(&self, address: IpAddr, now: Instant) -> Result<(), Duration> {
-        self.open(address, now)?;
+        self.check(address, now)?;
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(tries) = all.get_mut(&network(address)) {
-            tries.not_before = now + wait(tries.failed);
+        if let Some(attempts) = all.get_mut(&network(address)) {
+            attempts.not_before = now + wait(attempts.failed);
         }
         Ok(())
     }
@@ -51,23 +51,23 @@ impl Gate {
     /// A password was wrong.
     pub fn failed(&self, address: IpAddr, now: Instant) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        remembered(&mut all, network(address), now);
-        if all.len() >= MOST {
-            all.retain(|_, tries| now.duration_since(tries.last) < FORGOTTEN);
+        recent(&mut all, network(address), now);
+        if all.len() >= MAX_ADDRESSES {
+            all.retain(|_, attempts| now.duration_since(attempts.last) < FORGET_AFTER);
         }
-        if all.len() >= MOST {
-            let oldest = all.iter().min_by_key(|(_, tries)| tries.last);
+        if all.len() >= MAX_ADDRESSES {
+            let oldest = all.iter().min_by_key(|(_, attempts)| attempts.last);
             if let Some(oldest) = oldest.map(|(address, _)| *address) {
                 all.remove(&oldest);
             }
         }
-        let tries = all.entry(network(address)).or_insert(Tries {
+        let attempts = all.entry(network(address)).or_insert(Attempts {
             failed: 0,
             last: now,
             not_before: now,
         });
-        tries.failed += 1;
-        (tries.last, tries.not_before) = (now, now + wait(tries.failed));
+        attempts.failed += 1;
+        (attempts.last, attempts.not_before) = (now, now + wait(attempts.failed));
     }
 
     /// A password was right.
@@ -78,13 +78,13 @@ impl Gate {
 }
 
 /// The record of an address, unless it is old.
-fn remembered(
-    all: &mut HashMap<IpAddr, Tries>,
+fn recent(
+    all: &mut HashMap<IpAddr, Attempts>,
     address: IpAddr,
     now: Instant,
-) -> Option<&mut Tries> {
-    let forgotten = |tries: &Tries| now.duration_since(tries.last) >= FORGOTTEN;
-    if all.get(&address).is_some_and(forgotten) {
+) -> Option<&mut Attempts> {
+    let is_old = |attempts: &Attempts| now.duration_since(attempts.last) >= FORGET_AFTER;
+    if all.get(&address).is_some_and(is_old) {
         all.remove(&address);
     }
     all.get_mut(&address)
@@ -103,35 +103,35 @@ mod tests {
 
     #[test]
     fn waits_grow_and_end() {
-        let (gate, mut now) = (Gate::default(), Instant::now());
+        let (throttle, mut now) = (LoginThrottle::default(), Instant::now());
         let address: IpAddr = "2001:db8::1".parse().unwrap();
         for _ in 0..3 {
-            assert_eq!(gate.attempt(address, now), Ok(()));
-            gate.failed(address, now);
+            assert_eq!(throttle.attempt(address, now), Ok(()));
+            throttle.failed(address, now);
         }
         for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
             let wait = Duration::from_secs(seconds);
             let neighbor = "2001:db8::2".parse().unwrap();
-            assert_eq!(gate.open(neighbor, now), Err(wait));
-            assert_eq!(gate.open("192.0.2.1".parse().unwrap(), now), Ok(()));
+            assert_eq!(throttle.check(neighbor, now), Err(wait));
+            assert_eq!(throttle.check("192.0.2.1".parse().unwrap(), now), Ok(()));
             now += wait;
             for _ in 0..9 {
-                assert_eq!(gate.open(address, now), Ok(()), "to ask is no try");
+                assert_eq!(throttle.check(address, now), Ok(()), "to ask is no try");
             }
-            assert_eq!(gate.attempt(address, now), Ok(()));
-            assert!(gate.attempt(address, now).is_err(), "one at a time");
-            gate.failed(address, now);
+            assert_eq!(throttle.attempt(address, now), Ok(()));
+            assert!(throttle.attempt(address, now).is_err(), "one at a time");
+            throttle.failed(address, now);
         }
-        now += FORGOTTEN;
-        assert_eq!(gate.attempt(address, now), Ok(()));
-        assert_eq!(gate.attempt(address, now), Ok(()), "forgotten");
-        gate.failed(address, now);
-        assert_eq!(gate.open(address, now), Ok(()));
-        gate.passed(address);
-        assert!(gate.0.lock().unwrap().is_empty());
-        for number in 0..2 * MOST as u32 {
-            gate.failed(IpAddr::V4(number.into()), now);
+        now += FORGET_AFTER;
+        assert_eq!(throttle.attempt(address, now), Ok(()));
+        assert_eq!(throttle.attempt(address, now), Ok(()), "forgotten");
+        throttle.failed(address, now);
+        assert_eq!(throttle.check(address, now), Ok(()));
+        throttle.passed(address);
+        assert!(throttle.0.lock().unwrap().is_empty());
+        for number in 0..2 * MAX_ADDRESSES as u32 {
+            throttle.failed(IpAddr::V4(number.into()), now);
         }
-        assert_eq!(gate.0.lock().unwrap().len(), MOST);
+        assert_eq!(throttle.0.lock().unwrap().len(), MAX_ADDRESSES);
     }
 }

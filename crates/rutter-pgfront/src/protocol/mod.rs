@@ -44,12 +44,12 @@ pub(crate) use settings::SETTINGS;
 pub use tls::{Tls, TlsError};
 
 use crate::Database;
-use handler::{Asker, Shared};
+use handler::{ConnectionHandler, HandlerFactory};
 use rejected_connections::Refused;
 use tls::Certificate;
 
 /// Threads beyond the configured number: others are answered while one query computes for long.
-const SPARE: usize = 2;
+const SPARE_THREADS: usize = 2;
 /// The stack of a thread that plans or computes. Long expressions nest deeply ([`crate::Database::plan`] limits them).
 /// Only the used part takes memory.
 const STACK: usize = 512 * 1024 * 1024;
@@ -60,7 +60,7 @@ const LOGINS: usize = 128;
 
 /// The limits of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
+pub struct ConnectionBounds {
     /// The most connections that are logged in.
     pub connections: usize,
     /// The time to log in.
@@ -71,7 +71,7 @@ pub struct Bounds {
     pub query: Duration,
 }
 
-impl Default for Bounds {
+impl Default for ConnectionBounds {
     fn default() -> Self {
         Self {
             connections: 100,
@@ -94,11 +94,11 @@ pub struct Settings {
     /// The threads that compute queries.
     pub threads: usize,
     /// The limits of connections.
-    pub bounds: Bounds,
+    pub bounds: ConnectionBounds,
     /// Called by each thread when it starts, to lower its priority.
     pub step_back: fn(),
     /// Called when queries have released much memory, to return free pages to the kernel.
-    pub give_back: fn(),
+    pub release: fn(),
 }
 
 /// The reason why a server does not start.
@@ -141,7 +141,7 @@ impl Server {
             threads,
             bounds,
             step_back,
-            give_back,
+            release,
         } = settings;
         let certificate = tls.map(Certificate::read).transpose();
         let certificate = certificate.map_err(ServerError::Tls)?;
@@ -160,7 +160,7 @@ impl Server {
             ServerError::Listen(first.unwrap_or_else(|| ([127, 0, 0, 1], 0).into()), error)
         };
         let queries = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(threads.max(1) + SPARE)
+            .worker_threads(threads.max(1) + SPARE_THREADS)
             .thread_name("sql")
             .thread_stack_size(STACK)
             .on_thread_start(step_back)
@@ -171,8 +171,8 @@ impl Server {
             .enable_all()
             .build()
             .map_err(fail)?;
-        let kept_small = keep_small(database.clone(), give_back);
-        let shared = Shared::new(database, &access, queries.handle().clone(), bounds);
+        let kept_small = return_free_memory(database.clone(), release);
+        let shared = HandlerFactory::new(database, &access, queries.handle().clone(), bounds);
         let thread = std::thread::Builder::new()
             .name("sql-main".into())
             .stack_size(STACK)
@@ -207,19 +207,19 @@ impl Drop for Server {
 
 /// Returns free memory to the kernel each time after queries held much. The allocator does not return pages between used
 /// ones by itself.
-async fn keep_small(database: Database, give_back: fn()) {
-    let mut looks = tokio::time::interval(Duration::from_millis(500));
+async fn return_free_memory(database: Database, release: fn()) {
+    let mut checks = tokio::time::interval(Duration::from_millis(500));
     loop {
-        looks.tick().await;
-        if database.has_emptied() {
-            give_back();
+        checks.tick().await;
+        if database.has_shrunk() {
+            release();
         }
     }
 }
 
 async fn serve(
     sockets: Vec<std::net::TcpListener>,
-    shared: Shared,
+    shared: HandlerFactory,
     certificate: Option<Certificate>,
     mut stopped: watch::Receiver<bool>,
 ) {
@@ -244,7 +244,7 @@ async fn serve(
 
 /// Accepts connections on a socket.
 struct Accepting {
-    shared: Shared,
+    shared: HandlerFactory,
     certificate: Option<Certificate>,
     /// Counts the connections that have not logged in.
     logins: ConnectionLimits,
@@ -267,9 +267,9 @@ impl Accepting {
     fn take(&self, connection: TcpStream, peer: SocketAddr) {
         let slot = self.logins.acquire(peer.ip()).ok();
         let is_refused = slot.is_none();
-        let asker = Arc::new(self.shared.asker(peer.ip(), slot));
+        let connection_handler = Arc::new(self.shared.connection_handler(peer.ip(), slot));
         let certificate = self.certificate.clone();
-        let answering = tokio::spawn(answer(connection, peer, certificate, asker));
+        let answering = tokio::spawn(answer(connection, peer, certificate, connection_handler));
         if is_refused {
             self.refused.add(answering.abort_handle());
         }
@@ -281,17 +281,17 @@ async fn answer(
     connection: TcpStream,
     peer: SocketAddr,
     certificate: Option<Certificate>,
-    asker: Arc<Asker>,
+    connection_handler: Arc<ConnectionHandler>,
 ) {
-    let session = asker.session().clone();
+    let session = connection_handler.session().clone();
     let left = connection::left(&connection);
     tokio::select! {
-        ended = connection::serve(connection, peer, certificate.as_ref(), asker) => {
+        ended = connection::serve(connection, peer, certificate.as_ref(), connection_handler) => {
             if let Err(error) = ended {
                 tracing::debug!(%peer, %error, "a SQL connection ended");
             }
         }
         () = left => tracing::debug!(%peer, "a SQL client has gone before its answer"),
-        why = session.over() => tracing::info!(%peer, why, "a SQL connection is closed"),
+        why = session.timed_out() => tracing::info!(%peer, why, "a SQL connection is closed"),
     }
 }

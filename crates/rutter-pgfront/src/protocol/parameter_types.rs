@@ -50,12 +50,12 @@ impl Known {
         self.0.get(&format!("${number}")).map(Option::as_ref)
     }
 
-    fn note(&mut self, parameter: &Expr, told: Option<DataType>) {
+    fn note(&mut self, parameter: &Expr, with_casts: Option<DataType>) {
         if let Expr::Placeholder(Placeholder { id, .. }) = parameter {
             let known = self.0.entry(id.clone()).or_default();
             // NULL has no type.
-            let told = told.filter(|told| !told.is_null());
-            *known = known.take().or(told);
+            let with_casts = with_casts.filter(|with_casts| !with_casts.is_null());
+            *known = known.take().or(with_casts);
         }
     }
 

@@ -42,15 +42,16 @@ fn place(name: &str) -> PgWireResult<usize> {
     if number.is_empty() || !number.bytes().all(|digit| digit.is_ascii_digit()) {
         return Ok(0);
     }
-    let place = number.parse().ok().filter(|place| *place <= MOST);
+    let place = number.parse().ok().filter(|place| *place <= MAX_PARAMETERS);
     place.ok_or_else(|| {
-        let text = format!("there is no parameter {name}: a statement has at most {MOST}");
+        let text =
+            format!("there is no parameter {name}: a statement has at most {MAX_PARAMETERS}");
         failure("54023", text)
     })
 }
 
 /// The most parameters of a statement: the protocol counts them in 16 bits.
-const MOST: usize = 65_535;
+const MAX_PARAMETERS: usize = 65_535;
 
 /// Casts the parameters that are lists: comparisons do not determine their type. Declared types are known. Parameters
 /// without a declared type become text[] in `ANY($1)` and `ALL($1)`.
@@ -77,7 +78,7 @@ pub fn compared(plan: &LogicalPlan, types: &mut Vec<Option<Type>>) -> PgWireResu
 }
 
 /// Casts the parameters of a query to these types.
-pub fn told(sql: &str, types: &[Option<Type>]) -> String {
+pub fn with_casts(sql: &str, types: &[Option<Type>]) -> String {
     replaced(sql, |number, _, _| {
         let at: usize = number.parse().ok()?;
         let kind = scalar(types.get(at.checked_sub(1)?)?.as_ref()?)?;
@@ -151,18 +152,18 @@ pub fn renamed(sql: &str) -> Vec<(usize, Type)> {
 
 /// The declared types that the query itself does not determine: its result may have one of them. A value added to a
 /// timestamp is otherwise inferred as a timestamp, although it may be an interval.
-pub fn untold(
+pub fn undetermined(
     plan: &LogicalPlan,
     types: &[Option<Type>],
     application: &Application,
 ) -> PgWireResult<Vec<Option<Type>>> {
     let known = known(plan, application)?;
-    let is_told = |at: usize| known.get(at).is_none_or(|kind| kind.is_some());
-    let untold = types.iter().enumerate().map(|(at, kind)| {
+    let is_determined = |at: usize| known.get(at).is_none_or(|kind| kind.is_some());
+    let undetermined = types.iter().enumerate().map(|(at, kind)| {
         let kind = kind.clone().filter(|kind| scalar(kind).is_some())?;
-        (!is_told(at + 1) || kind == Type::INTERVAL).then_some(kind)
+        (!is_determined(at + 1) || kind == Type::INTERVAL).then_some(kind)
     });
-    Ok(untold.collect())
+    Ok(undetermined.collect())
 }
 
 /// The SQL name of a type that is not a list. Types without a name here are text.
@@ -211,9 +212,9 @@ fn list_type(
 pub fn values<S: Clone>(portal: &Portal<S>, types: &[Type]) -> PgWireResult<Vec<ScalarValue>> {
     let given = &portal.statement.parameter_types;
     let value = |(at, octets): (usize, &Option<Bytes>)| {
-        let told = given.get(at).cloned().flatten();
-        let told = told.filter(|kind| *kind != Type::UNKNOWN);
-        let kind = told.or_else(|| types.get(at).cloned());
+        let with_casts = given.get(at).cloned().flatten();
+        let with_casts = with_casts.filter(|kind| *kind != Type::UNKNOWN);
+        let kind = with_casts.or_else(|| types.get(at).cloned());
         let sent = Sent {
             number: at + 1,
             octets: octets.as_deref(),
@@ -239,7 +240,7 @@ mod tests {
             "a = ANY(CAST($1 AS BIGINT[])) AND b = $2 AND c = '$1' AND d = ANY(CAST($3 AS TEXT[]))"
         );
         assert_eq!(
-            told("SELECT $1, '$1', $2", &[Some(Type::BOOL), None]),
+            with_casts("SELECT $1, '$1', $2", &[Some(Type::BOOL), None]),
             "SELECT CAST($1 AS BOOLEAN), '$1', $2"
         );
         assert_eq!(typed("'$3' = $10", &types), "'$3' = $10");

@@ -18,7 +18,7 @@ pub struct Planned {
     types: Vec<Type>,
     /// The parameters that are cast to types for which the plan has others.
     renamed: Vec<(usize, Type)>,
-    again: Option<Again>,
+    replan: Option<Replan>,
 }
 
 impl From<LogicalPlan> for Planned {
@@ -28,14 +28,14 @@ impl From<LogicalPlan> for Planned {
             plan,
             types: Vec::new(),
             renamed: Vec::new(),
-            again: None,
+            replan: None,
         }
     }
 }
 
 /// A query that is planned again with its values: DataFusion evaluates arguments of functions in `FROM` when it plans.
 #[derive(Clone, Debug)]
-struct Again {
+struct Replan {
     sql: String,
     declared: Vec<Option<Type>>,
     /// The numbers of the parameters that are arguments in `FROM`.
@@ -57,13 +57,13 @@ impl Planned {
                 plan,
                 types,
                 renamed: parameters::renamed(sql),
-                again: None,
+                replan: None,
             });
         }
         let mut samples = application.table_functions.iter();
         let text = samples.next().map_or("", |(_, sample)| *sample);
         let sample = with_values(sql, &arguments, |_| Some(format!("'{text}'")));
-        let again = Again {
+        let replan = Replan {
             sql: sql.to_owned(),
             declared: declared.to_vec(),
             arguments,
@@ -73,7 +73,7 @@ impl Planned {
             plan,
             types,
             renamed: parameters::renamed(sql),
-            again: Some(again),
+            replan: Some(replan),
         })
     }
 
@@ -90,7 +90,7 @@ impl Planned {
                 *known = kind.clone();
             }
         }
-        for number in self.again.iter().flat_map(|again| &again.arguments) {
+        for number in self.replan.iter().flat_map(|replan| &replan.arguments) {
             types.resize(types.len().max(*number), Type::TEXT);
         }
         Ok(types)
@@ -103,12 +103,12 @@ impl Planned {
         portal: &Portal<S>,
     ) -> PgWireResult<LogicalPlan> {
         let values = parameters::values(portal, &self.types()?)?;
-        let plan = match &self.again {
+        let plan = match &self.replan {
             None => self.plan.clone(),
-            Some(again) => {
+            Some(replan) => {
                 let value = |number: usize| Some(written(values.get(number - 1)));
-                let sql = with_values(&again.sql, &again.arguments, value);
-                plan(database, &sql, &again.declared).await?.0
+                let sql = with_values(&replan.sql, &replan.arguments, value);
+                plan(database, &sql, &replan.declared).await?.0
             }
         };
         let plan = plan.with_param_values(values);
@@ -134,9 +134,9 @@ async fn plan(
         cast = parameters::typed(sql, &types);
         plan = planned(&cast).await?;
     }
-    let untold = parameters::untold(&plan, &types, application)?;
-    if untold.iter().any(Option::is_some) {
-        plan = planned(&parameters::told(&cast, &untold)).await?;
+    let undetermined = parameters::undetermined(&plan, &types, application)?;
+    if undetermined.iter().any(Option::is_some) {
+        plan = planned(&parameters::with_casts(&cast, &undetermined)).await?;
     }
     // Refuse parameters that no client could bind before any work for them.
     let types = parameters::types(&plan, application)?;

@@ -14,7 +14,7 @@ use super::encode::fields;
 use super::handler::show_field;
 use super::planned_query::Planned;
 use super::row_stream::failure;
-use super::statement::{Statement, is_silent};
+use super::statement::{Statement, is_only_comments};
 use crate::Database;
 
 /// A prepared statement.
@@ -104,7 +104,7 @@ impl QueryParser for Parser {
     where
         C: ClientInfo + Unpin + Send + Sync,
     {
-        if is_silent(sql) {
+        if is_only_comments(sql) {
             return Ok(None);
         }
         let statement = Statement::of(sql)?;

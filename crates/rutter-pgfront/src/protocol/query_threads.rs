@@ -21,18 +21,18 @@ use crate::limits::memory::octets;
 use crate::{Database, QueryError};
 
 /// The most batches that wait for a slow client.
-const AHEAD: usize = 2;
+const MAX_QUEUED_BATCHES: usize = 2;
 
 /// The bytes charged for batches between operators and batches that wait to be sent: a query does not count them itself.
-const KEPT: usize = 2 << 20;
+const BASE_BYTES: usize = 2 << 20;
 
 /// Rows on their way to a client, with their memory reservation. It ends when the client requests the next rows.
-type Sent = (Result<RecordBatch>, MemoryReservation);
+type ChargedBatch = (Result<RecordBatch>, MemoryReservation);
 
 /// Aborts a query when its answer is dropped.
-struct Ends(JoinHandle<()>);
+struct AbortOnDrop(JoinHandle<()>);
 
-impl Drop for Ends {
+impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -43,33 +43,33 @@ pub async fn run(
     threads: &Handle,
     database: &Database,
     plan: LogicalPlan,
-    patience: Duration,
+    query_timeout: Duration,
 ) -> Result<SendableRecordBatchStream, QueryError> {
     match database.runs_inline(&plan) {
-        true => here(database, plan).await,
-        false => elsewhere(threads, database, plan, patience).await,
+        true => run_inline(database, plan).await,
+        false => run_on_worker(threads, database, plan, query_timeout).await,
     }
 }
 
 /// Runs a plan on this thread, as its rows are requested. A short query copies the rows that it reads at once, so that it
 /// may wait.
-async fn here(
+async fn run_inline(
     database: &Database,
     plan: LogicalPlan,
 ) -> Result<SendableRecordBatchStream, QueryError> {
-    let kept = MemoryConsumer::new("query").register(&database.memory());
-    kept.try_grow(KEPT)?;
+    let reservation = MemoryConsumer::new("query").register(&database.memory());
+    reservation.try_grow(BASE_BYTES)?;
     let batches = database.run(plan).await?;
     let schema = batches.schema();
     let memory = database.memory();
-    let state = Some((batches, kept, None));
+    let state = Some((batches, reservation, None));
     let rows = stream::unfold(state, move |state| {
         let memory = Arc::clone(&memory);
         async move {
-            let (mut batches, kept, last) = state?;
+            let (mut batches, reservation, last) = state?;
             drop::<Option<MemoryReservation>>(last);
             let (batch, held) = charged(batches.next().await?, &memory);
-            let more = batch.is_ok().then_some((batches, kept, Some(held)));
+            let more = batch.is_ok().then_some((batches, reservation, Some(held)));
             Some((batch, more))
         }
     });
@@ -78,19 +78,19 @@ async fn here(
 
 /// Runs a plan on other threads. It ends if its rows are not read for `patience`: until then it keeps old pages of the
 /// tables in memory.
-async fn elsewhere(
+async fn run_on_worker(
     threads: &Handle,
     database: &Database,
     plan: LogicalPlan,
-    patience: Duration,
+    query_timeout: Duration,
 ) -> Result<SendableRecordBatchStream, QueryError> {
     let (begun, begins) = tokio::sync::oneshot::channel();
-    let (sender, receiver) = mpsc::channel(AHEAD);
+    let (sender, receiver) = mpsc::channel(MAX_QUEUED_BATCHES);
     let database = database.clone();
-    let kept = MemoryConsumer::new("query").register(&database.memory());
-    kept.try_grow(KEPT)?;
+    let reservation = MemoryConsumer::new("query").register(&database.memory());
+    reservation.try_grow(BASE_BYTES)?;
     let task = threads.spawn(async move {
-        let _kept = kept;
+        let _kept = reservation;
         let batches = match database.run(plan).await {
             Ok(batches) => batches,
             Err(error) => {
@@ -99,10 +99,10 @@ async fn elsewhere(
             }
         };
         if begun.send(Ok(batches.schema())).is_ok() {
-            forward(batches, &sender, &database.memory(), patience).await;
+            forward(batches, &sender, &database.memory(), query_timeout).await;
         }
     });
-    let ends = Ends(task);
+    let ends = AbortOnDrop(task);
     let schema: SchemaRef = match begins.await {
         Ok(begun) => begun?,
         Err(_) => return Err(DataFusionError::Execution("the server stops".into()).into()),
@@ -125,21 +125,21 @@ async fn elsewhere(
 
 async fn forward(
     mut batches: SendableRecordBatchStream,
-    sender: &mpsc::Sender<Sent>,
+    sender: &mpsc::Sender<ChargedBatch>,
     memory: &Arc<dyn MemoryPool>,
-    patience: Duration,
+    query_timeout: Duration,
 ) {
     while let Some(batch) = batches.next().await {
         let (batch, held) = charged(batch, memory);
         let failed = batch.is_err();
-        match timeout(patience, sender.reserve()).await {
+        match timeout(query_timeout, sender.reserve()).await {
             Ok(Ok(place)) => place.send((batch, held)),
             Ok(Err(_)) => return,
             Err(_) => {
                 drop((batch, batches));
                 held.free();
                 let why = format!(
-                    "nobody asked for the next rows for {patience:.0?} (the setting `query-timeout`): ask again"
+                    "nobody asked for the next rows for {query_timeout:.0?} (the setting `query-timeout`): ask again"
                 );
                 let late = Err(DataFusionError::Execution(why));
                 let _ = sender.send((late, held)).await;
@@ -153,7 +153,7 @@ async fn forward(
 }
 
 /// Reserves the memory of a batch until the next one is requested.
-fn charged(batch: Result<RecordBatch>, memory: &Arc<dyn MemoryPool>) -> Sent {
+fn charged(batch: Result<RecordBatch>, memory: &Arc<dyn MemoryPool>) -> ChargedBatch {
     let held = MemoryConsumer::new("answer").register(memory);
     let batch = batch.and_then(|batch| {
         held.try_grow(sent(&batch))?;

@@ -14,7 +14,7 @@ impl Refused {
     pub fn add(&self, connection: AbortHandle) {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.retain(|connection| !connection.is_finished());
-        if waiting.len() >= MOST
+        if waiting.len() >= MAX_CONNECTIONS
             && let Some(longest) = waiting.pop_front()
         {
             longest.abort();
@@ -24,4 +24,4 @@ impl Refused {
 }
 
 /// The most silent connections that are kept.
-const MOST: usize = 64;
+const MAX_CONNECTIONS: usize = 64;

@@ -54,12 +54,12 @@ pub fn respond(
 }
 
 /// The remaining rows of an answer.
-pub struct Rest {
+pub struct RemainingRows {
     batches: SendableRecordBatchStream,
     batch: Option<RecordBatch>,
 }
 
-impl Rest {
+impl RemainingRows {
     /// All rows of a stream.
     pub fn new(batches: SendableRecordBatchStream) -> Self {
         Self {
@@ -70,11 +70,11 @@ impl Rest {
 
     /// Returns the next rows, few enough to send them with little memory.
     pub async fn next(&mut self) -> Option<Result<RecordBatch, DataFusionError>> {
-        self.next_of(usize::MAX).await
+        self.next_rows(usize::MAX).await
     }
 
     /// The same, with at most this many rows.
-    pub async fn next_of(&mut self, most: usize) -> Option<Result<RecordBatch, DataFusionError>> {
+    pub async fn next_rows(&mut self, most: usize) -> Option<Result<RecordBatch, DataFusionError>> {
         let batch = match self.batch.take() {
             Some(batch) => batch,
             None => match self.batches.next().await? {
@@ -83,7 +83,7 @@ impl Rest {
             },
         };
         let fitting = PIECE.saturating_mul(batch.num_rows()) / octets(&batch).max(1);
-        let rows = fitting.clamp(1, MOST_ROWS).min(most);
+        let rows = fitting.clamp(1, MAX_ROWS).min(most);
         if rows >= batch.num_rows() {
             return Some(Ok(batch));
         }
@@ -94,7 +94,7 @@ impl Rest {
 
 /// The most bytes and rows that are encoded at once.
 const PIECE: usize = 256 * 1024;
-const MOST_ROWS: usize = 8192;
+const MAX_ROWS: usize = 8192;
 
 fn rows(
     batches: SendableRecordBatchStream,
@@ -103,7 +103,7 @@ fn rows(
     until: Instant,
 ) -> impl Stream<Item = PgWireResult<DataRow>> + Send {
     let limit = until - Instant::now();
-    let state = Some((Rest::new(batches), query));
+    let state = Some((RemainingRows::new(batches), query));
     let parts = stream::unfold(state, move |state| {
         let fields = Arc::clone(&fields);
         async move {
@@ -116,7 +116,7 @@ fn rows(
                 () = query.cancelled() => Err(PgWireError::QueryCanceled),
                 () = tokio::time::sleep_until(until) => Err(too_long(limit)),
             };
-            query.touch();
+            query.record_activity();
             let more = rows.is_ok().then_some((rest, query));
             Some((rows, more))
         }

@@ -69,7 +69,7 @@ enum Step {
     /// The signed part of the messages so far, and the nonce.
     Final {
         header: String,
-        said: String,
+        response: String,
         nonce: String,
     },
     Nothing,
@@ -103,7 +103,7 @@ impl Scram {
         let header = &message[..message.len() - bare.len()];
         self.waits_for = Step::Final {
             header: STANDARD.encode(header),
-            said: format!("{bare},{answer}"),
+            response: format!("{bare},{answer}"),
             nonce,
         };
         Ok(answer)
@@ -114,7 +114,7 @@ impl Scram {
         let step = std::mem::replace(&mut self.waits_for, Step::Nothing);
         let Step::Final {
             header,
-            said,
+            response,
             nonce,
         } = step
         else {
@@ -127,7 +127,7 @@ impl Scram {
             .ok()
             .and_then(|proof| Key::try_from(proof).ok());
         let proof = proof.filter(|_| bound).ok_or_else(malformed)?;
-        let signed = [said.as_bytes(), b",", unsigned.as_bytes()];
+        let signed = [response.as_bytes(), b",", unsigned.as_bytes()];
         let signature = hmac(&self.verifier.stored_key, &signed);
         let client_key: Key = std::array::from_fn(|at| proof[at] ^ signature[at]);
         let stored: Key = Sha256::digest(client_key).into();
@@ -162,14 +162,14 @@ impl AuthMechanism for Scram {
                 return Err(PgWireError::UnsupportedSASLAuthMethod(initial.auth_method));
             }
             let fresh = STANDARD.encode(rand::random::<[u8; 18]>());
-            let said = initial.data.unwrap_or_default();
-            let answer = self.first(text(&said)?, &fresh)?;
+            let response = initial.data.unwrap_or_default();
+            let answer = self.first(text(&response)?, &fresh)?;
             return Ok(AuthState::InProgress(Authentication::SASLContinue(
                 answer.into(),
             )));
         }
-        let said = message.into_sasl_response()?.data;
-        let answer = self.last(text(&said)?)?;
+        let response = message.into_sasl_response()?.data;
+        let answer = self.last(text(&response)?)?;
         Ok(AuthState::Ok {
             final_message: Some(Authentication::SASLFinal(answer.into())),
             identity: None,
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_does_not_log_in() {
+    fn wrong_credentials_do_not_log_in() {
         let mut scram = example();
         scram.first(FIRST, "other").unwrap();
         assert!(scram.last(LAST).is_err(), "another nonce");

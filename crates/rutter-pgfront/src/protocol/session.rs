@@ -8,7 +8,7 @@ use pgwire::error::{ErrorInfo, PgWireError, PgWireResult};
 use rutter_limits::{ConnectionLimits, ConnectionSlot};
 use tokio::time::Instant;
 
-use super::Bounds;
+use super::ConnectionBounds;
 
 /// The timers of a connection.
 #[derive(Clone)]
@@ -17,7 +17,7 @@ pub struct Session {
     peer: IpAddr,
     /// Counts the connections that have logged in.
     clients: ConnectionLimits,
-    bounds: Bounds,
+    bounds: ConnectionBounds,
 }
 
 struct State {
@@ -29,11 +29,11 @@ struct State {
     /// The time of the last activity.
     last: Instant,
     /// The client's own timeout of a query.
-    patience: Option<Duration>,
+    query_timeout: Option<Duration>,
 }
 
 /// Marks a query as running.
-pub struct Busy(Session);
+pub struct RunningQuery(Session);
 
 impl Session {
     /// A connection that has not logged in. `clients` counts the connections that have.
@@ -41,14 +41,14 @@ impl Session {
         peer: IpAddr,
         slot: Option<ConnectionSlot>,
         clients: ConnectionLimits,
-        bounds: Bounds,
+        bounds: ConnectionBounds,
     ) -> Self {
         let state = State {
             slot,
             logged_in: false,
             busy: 0,
             last: Instant::now(),
-            patience: None,
+            query_timeout: None,
         };
         Self {
             state: Arc::new(Mutex::new(state)),
@@ -86,31 +86,31 @@ impl Session {
     }
 
     /// Records activity.
-    pub fn touch(&self) {
+    pub fn record_activity(&self) {
         self.state().last = Instant::now();
     }
 
     /// Sets the client's own timeout of queries; `None`: the server's.
-    pub fn set_patience(&self, time: Option<Duration>) {
-        self.state().patience = time;
+    pub fn set_query_timeout(&self, time: Option<Duration>) {
+        self.state().query_timeout = time;
     }
 
     /// The timeout of a query.
-    pub fn patience(&self) -> Duration {
+    pub fn query_timeout(&self) -> Duration {
         let all = self.bounds.query;
-        self.state().patience.map_or(all, |own| own.min(all))
+        self.state().query_timeout.map_or(all, |own| own.min(all))
     }
 
     /// Marks the begin of a query.
-    pub fn busy(&self) -> Busy {
+    pub fn busy(&self) -> RunningQuery {
         let mut state = self.state();
         state.busy += 1;
         state.last = Instant::now();
-        Busy(self.clone())
+        RunningQuery(self.clone())
     }
 
     /// Waits until the connection times out. Returns the reason.
-    pub async fn over(&self) -> &'static str {
+    pub async fn timed_out(&self) -> &'static str {
         loop {
             let (until, why) = {
                 let state = self.state();
@@ -119,7 +119,10 @@ impl Session {
                     (false, _) => (self.bounds.login, "it did not log in"),
                     (true, 0) => (self.bounds.idle, "it was idle"),
                     // The query itself ends after this time. Its answer may be read for as long again.
-                    (true, _) => (self.bounds.query + SLACK, "it did not read its answer"),
+                    (true, _) => (
+                        self.bounds.query + ANSWER_TIMEOUT,
+                        "it did not read its answer",
+                    ),
                 };
                 (state.last + time, why)
             };
@@ -131,14 +134,14 @@ impl Session {
     }
 }
 
-impl Busy {
+impl RunningQuery {
     /// Records that the client has read a part of the answer.
-    pub fn touch(&self) {
-        self.0.touch();
+    pub fn record_activity(&self) {
+        self.0.record_activity();
     }
 }
 
-impl Drop for Busy {
+impl Drop for RunningQuery {
     fn drop(&mut self) {
         let mut state = self.0.state();
         state.busy = state.busy.saturating_sub(1);
@@ -154,4 +157,4 @@ pub fn fatal(state: &str, text: String) -> PgWireError {
 /// How long a rejected client may take to receive its error.
 const REFUSAL: Duration = Duration::from_secs(2);
 /// The extra time for a query that reports its own timeout.
-const SLACK: Duration = Duration::from_secs(30);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);

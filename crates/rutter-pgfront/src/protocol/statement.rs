@@ -59,23 +59,23 @@ impl Statement {
     /// # Errors
     /// If the statement is not offered.
     pub fn of(sql: &str) -> PgWireResult<Self> {
-        let sql = spoken(sql).trim().trim_end_matches(';').trim();
+        let sql = without_comments(sql).trim().trim_end_matches(';').trim();
         let words = sql.split_whitespace().collect();
-        let said = Said { sql, words };
-        if let Some(why) = said.refused() {
+        let words_of = Words { sql, words };
+        if let Some(why) = words_of.refused() {
             return Err(why);
         }
-        if said.is_copy() {
+        if words_of.is_copy() {
             return Ok(Self::Copy(Copy::of(sql)?));
         }
-        if let Some(cursor) = said.cursor() {
+        if let Some(cursor) = words_of.cursor() {
             return cursor.map_err(|why| failure("0A000", why.to_owned()));
         }
-        let known = said
+        let known = words_of
             .timeout()
-            .or_else(|| said.without_effect())
-            .or_else(|| said.deallocated())
-            .or_else(|| said.shown());
+            .or_else(|| words_of.without_effect())
+            .or_else(|| words_of.deallocated())
+            .or_else(|| words_of.shown());
         Ok(known.unwrap_or_else(|| Self::Query(sql.to_owned())))
     }
 
@@ -101,12 +101,12 @@ impl Statement {
 }
 
 /// The text of a statement, without leading comments and without its semicolon.
-struct Said<'a> {
+struct Words<'a> {
     sql: &'a str,
     words: Vec<&'a str>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> Words<'a> {
     /// Returns whether it begins with these words.
     fn begins(&self, command: &str) -> bool {
         let mut words = self.words.iter();
@@ -200,19 +200,19 @@ const ALL_SETTINGS: &str =
 pub const ROLLBACK_TO: &str = "ROLLBACK TO";
 
 /// Returns whether a text holds nothing but comments.
-pub fn is_silent(sql: &str) -> bool {
-    spoken(sql)
+pub fn is_only_comments(sql: &str) -> bool {
+    without_comments(sql)
         .trim_matches([' ', '\t', '\r', '\n', ';'])
         .is_empty()
 }
 
 /// A statement without the comments before it.
-fn spoken(sql: &str) -> &str {
-    let is_silent = |(kind, text): &&(Kind, &str)| {
+fn without_comments(sql: &str) -> &str {
+    let is_only_comments = |(kind, text): &&(Kind, &str)| {
         *kind == Kind::Comment || *kind == Kind::Code && text.trim().is_empty()
     };
     let pieces = pieces(sql);
-    let before = pieces.iter().take_while(is_silent);
+    let before = pieces.iter().take_while(is_only_comments);
     let length: usize = before.map(|(_, text)| text.len()).sum();
     &sql[length..]
 }
@@ -263,7 +263,7 @@ pub fn split(sql: &str) -> Vec<&str> {
         at += text.len();
     }
     parts.push(&sql[start..]);
-    parts.retain(|part| !is_silent(part));
+    parts.retain(|part| !is_only_comments(part));
     parts
 }
 
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_of_drivers_are_told_from_queries() {
+    fn commands_of_drivers_are_no_queries() {
         assert_eq!(of("begin;"), Statement::Nothing("BEGIN"));
         assert_eq!(of("SET x TO 1"), Statement::Nothing("SET"));
         assert_eq!(of("show TIME ZONE"), Statement::Show("time zone".into()));

@@ -38,9 +38,9 @@ impl std::error::Error for TlsError {}
 
 /// The certificate in use.
 #[derive(Clone)]
-pub struct Certificate(Arc<(Tls, Mutex<Used>)>);
+pub struct Certificate(Arc<(Tls, Mutex<LoadedFiles>)>);
 
-struct Used {
+struct LoadedFiles {
     acceptor: TlsAcceptor,
     changed: [Option<SystemTime>; 2],
 }
@@ -48,7 +48,7 @@ struct Used {
 impl Certificate {
     /// Reads the certificate for the first time.
     pub fn read(files: Tls) -> Result<Self, TlsError> {
-        let used = Used {
+        let used = LoadedFiles {
             changed: files.changed(),
             acceptor: files.acceptor()?,
         };

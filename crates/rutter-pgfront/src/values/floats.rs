@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 pub fn text(number: f64) -> String {
     match special(number) {
         Some(word) => word.to_owned(),
-        None => digits(&format!("{number:e}"), number.to_string(), MOST),
+        None => digits(&format!("{number:e}"), number.to_string(), MAX_EXPONENT),
     }
 }
 
@@ -14,7 +14,11 @@ pub fn text(number: f64) -> String {
 pub fn short(number: f32) -> String {
     match special(number.into()) {
         Some(word) => word.to_owned(),
-        None => digits(&format!("{number:e}"), number.to_string(), MOST_SHORT),
+        None => digits(
+            &format!("{number:e}"),
+            number.to_string(),
+            MAX_EXPONENT_FLOAT4,
+        ),
     }
 }
 
@@ -31,7 +35,7 @@ fn special(number: f64) -> Option<&'static str> {
 fn digits(scientific: &str, plain: String, most: i32) -> String {
     let (digits, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (LEAST..most).contains(&exponent) {
+    if (MIN_EXPONENT..most).contains(&exponent) {
         return plain;
     }
     let mut out = digits.to_owned();
@@ -42,9 +46,9 @@ fn digits(scientific: &str, plain: String, most: i32) -> String {
 }
 
 /// Powers of ten that are written without an exponent.
-const LEAST: i32 = -4;
-const MOST: i32 = 15;
-const MOST_SHORT: i32 = 6;
+const MIN_EXPONENT: i32 = -4;
+const MAX_EXPONENT: i32 = 15;
+const MAX_EXPONENT_FLOAT4: i32 = 6;
 
 #[cfg(test)]
 mod tests {

@@ -167,7 +167,7 @@ impl<'a> From<&'a StoredPeer> for PeerFields<'a> {
 
 impl<'a> From<&'a AttrColumns> for AttrFields<'a> {
     fn from(attrs: &'a AttrColumns) -> Self {
-        fn texts(values: &[impl ToString]) -> Vec<String> {
+        fn strings(values: &[impl ToString]) -> Vec<String> {
             values.iter().map(ToString::to_string).collect()
         }
         Self {
@@ -177,9 +177,9 @@ impl<'a> From<&'a AttrColumns> for AttrFields<'a> {
             next_hop: attrs.next_hop,
             med: attrs.med,
             local_pref: attrs.local_pref,
-            communities: texts(&attrs.communities),
-            extended_communities: texts(&attrs.extended_communities),
-            large_communities: texts(&attrs.large_communities),
+            communities: strings(&attrs.communities),
+            extended_communities: strings(&attrs.extended_communities),
+            large_communities: strings(&attrs.large_communities),
         }
     }
 }

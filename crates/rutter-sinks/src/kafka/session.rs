@@ -15,7 +15,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::error_text;
 use crate::spool::Position;
-use crate::store::{StoreError, hangs};
+use crate::store::{StoreError, timeout_error};
 
 pub(super) struct Session {
     runtime: Runtime,
@@ -268,7 +268,7 @@ fn within<T>(
 ) -> Result<T, StoreError> {
     match runtime.block_on(async { tokio::time::timeout(timeout, request).await }) {
         Ok(answer) => answer.map_err(|why| StoreError(format!("{what}: {why}"))),
-        Err(_) => Err(hangs(what)),
+        Err(_) => Err(timeout_error(what)),
     }
 }
 

@@ -183,9 +183,9 @@ fn clear_peers(session: &mut Session, ids: &[i32]) -> Result<i64, StoreError> {
     for some in ids.chunks(AT_ONCE) {
         let list = list(some);
         let statement =
-            format!("DELETE FROM rutter_routes WHERE peer_id IN ({list}) LIMIT {PIECE}");
-        let mut removed = PIECE;
-        while removed == PIECE {
+            format!("DELETE FROM rutter_routes WHERE peer_id IN ({list}) LIMIT {DELETE_ROWS}");
+        let mut removed = DELETE_ROWS;
+        while removed == DELETE_ROWS {
             session.run(&statement, "cannot remove the routes of peers")?;
             removed = session.conn.affected_rows();
             cleared += removed as i64;
@@ -195,4 +195,4 @@ fn clear_peers(session: &mut Session, ids: &[i32]) -> Result<i64, StoreError> {
 }
 
 /// The number of routes removed at once.
-const PIECE: u64 = 50_000;
+const DELETE_ROWS: u64 = 50_000;

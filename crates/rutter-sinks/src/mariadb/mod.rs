@@ -21,7 +21,7 @@ use crate::batch::Batch;
 use crate::peer_ids::PeerIds;
 use crate::route_count::RouteCount;
 use crate::spool::Position;
-use crate::store::{Load, RowChunks, Store, StoreError, StoreProgress, hangs, no_answer};
+use crate::store::{Load, RowChunks, Store, StoreError, StoreProgress, no_answer, timeout_error};
 use crate::table_load::LoadRow;
 use rows::Rows;
 
@@ -102,7 +102,7 @@ fn connect_with(options: OptsBuilder, timeout: Duration) -> Result<Conn, StoreEr
     let options = options
         .read_timeout(Some(timeout))
         .write_timeout(Some(timeout));
-    Conn::new(options).map_err(|why| match is_silence(&why) {
+    Conn::new(options).map_err(|why| match is_timeout(&why) {
         true => no_answer("cannot connect", timeout),
         false => store_error("cannot connect")(why),
     })
@@ -483,7 +483,7 @@ fn store_error(what: &str) -> impl FnOnce(mysql::Error) -> StoreError {
     use mysql::Error::{DriverError, IoError, MySqlError};
     let what = what.to_owned();
     move |why| match &why {
-        why if is_silence(why) => hangs(&what),
+        why if is_timeout(why) => timeout_error(&what),
         MySqlError(error) => {
             let hint = match error.code {
                 code if DENIED.contains(&code) => "; GRANT ALL ON the sink's database to its user",
@@ -500,7 +500,7 @@ fn store_error(what: &str) -> impl FnOnce(mysql::Error) -> StoreError {
 }
 
 /// Returns whether an answer did not come in time.
-fn is_silence(why: &mysql::Error) -> bool {
+fn is_timeout(why: &mysql::Error) -> bool {
     use std::error::Error as _;
     let why = match why {
         mysql::Error::IoError(why) => Some(why),

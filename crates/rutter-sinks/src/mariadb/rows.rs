@@ -82,18 +82,18 @@ impl Rows {
 }
 
 fn put_attrs(out: &mut Vec<u8>, attrs: &AttrColumns) {
-    maybe(out, attrs.origin_name());
-    maybe(out, attrs.as_path.as_deref());
-    maybe(out, attrs.origin_as.map(|asn| asn.0));
-    maybe(out, attrs.next_hop);
-    maybe(out, attrs.med);
-    maybe(out, attrs.local_pref);
+    put_nullable(out, attrs.origin_name());
+    put_nullable(out, attrs.as_path.as_deref());
+    put_nullable(out, attrs.origin_as.map(|asn| asn.0));
+    put_nullable(out, attrs.next_hop);
+    put_nullable(out, attrs.med);
+    put_nullable(out, attrs.local_pref);
     spaced(out, &attrs.communities);
     spaced(out, &attrs.extended_communities);
     spaced(out, &attrs.large_communities);
 }
 
-fn maybe(out: &mut Vec<u8>, value: Option<impl Display>) {
+fn put_nullable(out: &mut Vec<u8>, value: Option<impl Display>) {
     match value {
         Some(value) => plain(out, value),
         None => out.extend_from_slice(b"\\N\t"),

@@ -51,9 +51,9 @@ fn run(conn: &mut Conn, migration: &str, what: &str) -> Result<(), StoreError> {
 }
 
 /// The existing tables and views with our prefix.
-const THERE: &str = "SELECT table_name FROM information_schema.tables
+const EXISTING_TABLES: &str = "SELECT table_name FROM information_schema.tables
 WHERE table_schema = DATABASE() AND table_name LIKE 'rutter\\_%'";
-const OURS: [&str; 6] = [
+const TABLE_NAMES: [&str; 6] = [
     "rutter_collectors",
     "rutter_peers",
     "rutter_routes",
@@ -81,10 +81,10 @@ const NUMBERS: [(&str, &str); 2] = [
 /// records a gap and loads its routes.
 fn mend(conn: &mut Conn, version: usize) -> Result<(), StoreError> {
     let there: Vec<String> = conn
-        .query(THERE)
+        .query(EXISTING_TABLES)
         .map_err(store_error("cannot look for the tables"))?;
     let gone = |name: &&&str| !there.iter().any(|known| known == *name);
-    let missing: Vec<&&str> = OURS.iter().filter(gone).collect();
+    let missing: Vec<&&str> = TABLE_NAMES.iter().filter(gone).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -93,7 +93,7 @@ fn mend(conn: &mut Conn, version: usize) -> Result<(), StoreError> {
         "tables of the database were missing; they are created again"
     );
     // First of all, so that a crash in between leaves no position that looks valid.
-    if there.iter().any(|name| name == OURS[0]) {
+    if there.iter().any(|name| name == TABLE_NAMES[0]) {
         forget(conn)?;
     }
     for migration in &MIGRATIONS[..version] {

@@ -12,7 +12,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, CopyInSink, Error, NoTls, Row};
 
 use super::store_error;
-use crate::store::{StoreError, hangs, no_answer};
+use crate::store::{StoreError, no_answer, timeout_error};
 
 /// A session of the server. Dropping it undoes an open transaction.
 pub(super) struct Connection {
@@ -108,7 +108,7 @@ impl Connection {
     ) -> Result<T, StoreError> {
         match within(&self.runtime, self.timeout, request) {
             Some(answer) => answer.map_err(store_error(what)),
-            None => Err(hangs(what)),
+            None => Err(timeout_error(what)),
         }
     }
 }
@@ -117,7 +117,7 @@ impl Drop for Connection {
     /// Closes the connection in order, so that the server releases our locks at once.
     fn drop(&mut self) {
         self.client.take();
-        within(&self.runtime, GOODBYE, &mut self.driver);
+        within(&self.runtime, CLOSE_TIMEOUT, &mut self.driver);
     }
 }
 
@@ -151,4 +151,4 @@ const COPY: &str = "COPY failed";
 /// The longest time for a login.
 const CONNECT: Duration = Duration::from_secs(10);
 /// The longest time for closing the connection.
-const GOODBYE: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);

@@ -21,7 +21,7 @@ pub(super) const ATTR_COLUMNS: i16 = 9;
 impl Rows {
     /// Begins with the header of the format.
     pub(super) fn new() -> Self {
-        let mut bytes = Vec::with_capacity(PIECE + (16 << 10));
+        let mut bytes = Vec::with_capacity(COPY_BYTES + (16 << 10));
         bytes.extend(b"PGCOPY\n\xff\r\n\0");
         bytes.extend([0; 8]);
         Self {
@@ -33,12 +33,12 @@ impl Rows {
 
     /// Returns whether there are enough bytes to send.
     pub(super) fn is_piece(&self) -> bool {
-        self.bytes.len() >= PIECE
+        self.bytes.len() >= COPY_BYTES
     }
 
     /// Takes the bytes so far, to send them.
     pub(super) fn take(&mut self) -> Vec<u8> {
-        std::mem::replace(&mut self.bytes, Vec::with_capacity(PIECE + (16 << 10)))
+        std::mem::replace(&mut self.bytes, Vec::with_capacity(COPY_BYTES + (16 << 10)))
     }
 
     /// Discards the encoded sets, since their addresses may be reused.
@@ -106,18 +106,18 @@ impl Rows {
 }
 
 fn put_attrs(out: &mut Vec<u8>, attrs: &AttrColumns) {
-    maybe(out, attrs.origin_name(), text);
-    maybe(out, attrs.as_path.as_deref(), text);
-    maybe(out, attrs.origin_as.map(|asn| asn.0), number);
-    maybe(out, attrs.next_hop, host);
-    maybe(out, attrs.med, number);
-    maybe(out, attrs.local_pref, number);
-    texts(out, &attrs.communities);
-    texts(out, &attrs.extended_communities);
-    texts(out, &attrs.large_communities);
+    put_nullable(out, attrs.origin_name(), text);
+    put_nullable(out, attrs.as_path.as_deref(), text);
+    put_nullable(out, attrs.origin_as.map(|asn| asn.0), number);
+    put_nullable(out, attrs.next_hop, host);
+    put_nullable(out, attrs.med, number);
+    put_nullable(out, attrs.local_pref, number);
+    put_strings(out, &attrs.communities);
+    put_strings(out, &attrs.extended_communities);
+    put_strings(out, &attrs.large_communities);
 }
 
-fn maybe<T>(out: &mut Vec<u8>, value: Option<T>, put: impl Fn(&mut Vec<u8>, T)) {
+fn put_nullable<T>(out: &mut Vec<u8>, value: Option<T>, put: impl Fn(&mut Vec<u8>, T)) {
     match value {
         Some(value) => put(out, value),
         None => null(out),
@@ -166,7 +166,7 @@ fn network(out: &mut Vec<u8>, address: IpAddr, len: u8, is_cidr: bool) {
 }
 
 /// Writes a one-dimensional array of strings; an empty array has no dimension.
-fn texts(out: &mut Vec<u8>, values: &[impl Display]) {
+fn put_strings(out: &mut Vec<u8>, values: &[impl Display]) {
     use std::io::Write as _;
     let start = out.len();
     out.extend([0; 4]);
@@ -198,4 +198,4 @@ const EPOCH_2000_US: i64 = 946_684_800_000_000;
 const AF_INET: u8 = 2;
 const TEXT_OID: i32 = 25;
 /// The number of bytes sent at once.
-const PIECE: usize = 128 << 10;
+const COPY_BYTES: usize = 128 << 10;

@@ -116,7 +116,7 @@ const LAST: &str =
 const LIVE: &str = "UPDATE rutter_collectors SET state = 'live'
 WHERE collector_id = $1 AND run IS NOT DISTINCT FROM $2 AND next_seq IS NOT DISTINCT FROM $3";
 
-fn moved() -> StoreError {
+fn wrong_position() -> StoreError {
     StoreError("somebody else changed the position of this collector".into())
 }
 
@@ -135,7 +135,7 @@ impl Store for Postgres {
         self.session = None;
         let connection = self.connect()?;
         connection.run(PREPARE, "cannot prepare the session")?;
-        connection.run(schema::STAY, "cannot look for the tables")?;
+        connection.run(schema::FIX_SEARCH_PATH, "cannot look for the tables")?;
         self.exclude_others(&connection)?;
         schema::migrate(&connection)?;
         let row = connection.one(
@@ -208,7 +208,7 @@ impl Store for Postgres {
             "cannot store the position",
         )?;
         if stored == 0 {
-            return Err(moved());
+            return Err(wrong_position());
         }
         self.count.expect_change(more);
         connection.commit()?;
@@ -259,7 +259,7 @@ impl Store for Postgres {
             "cannot store the state of the collector",
         )?;
         if stands == 0 {
-            return Err(moved());
+            return Err(wrong_position());
         }
         connection.commit()?;
         self.count.end_load();

@@ -64,7 +64,7 @@ pub(super) fn learn<'p>(
     if new.is_empty() {
         return Ok(());
     }
-    give(connection, &new)?;
+    upsert(connection, &new)?;
     let what = "cannot store the peers";
     connection.execute(INSERT, &[&collector], what)?;
     connection.execute(UPDATE, &[&collector], what)?;
@@ -73,7 +73,7 @@ pub(super) fn learn<'p>(
     Ok(())
 }
 
-fn give(connection: &Connection, peers: &[&Arc<StoredPeer>]) -> Result<(), StoreError> {
+fn upsert(connection: &Connection, peers: &[&Arc<StoredPeer>]) -> Result<(), StoreError> {
     let mut copy = connection.copy_in(COPY)?;
     let mut out = Rows::new();
     for (place, peer) in (0..).zip(peers) {

@@ -12,7 +12,7 @@ const MIGRATIONS: &[&str] = &[
 
 /// Restricts the search path to the schema that has our tables or will get them. Earlier schemas in the path
 /// may have tables of the same names that are not ours.
-pub(super) const STAY: &str = "SELECT set_config('search_path', quote_ident(coalesce((
+pub(super) const FIX_SEARCH_PATH: &str = "SELECT set_config('search_path', quote_ident(coalesce((
     SELECT s.name FROM unnest(current_schemas(false)) WITH ORDINALITY AS s (name, at)
     JOIN pg_namespace n ON n.nspname = s.name
     JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = 'rutter_schema'

@@ -68,7 +68,7 @@ impl Disk {
     }
 
     /// Changes a byte in the middle of a segment.
-    pub fn spoil(&self, segment: u64) {
+    pub fn corrupt(&self, segment: u64) {
         let mut files = self.0.borrow_mut();
         let (bytes, _) = files.segments.get_mut(&segment).expect("a segment");
         let middle = bytes.len() / 2;

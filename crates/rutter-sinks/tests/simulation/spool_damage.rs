@@ -170,7 +170,7 @@ fn damage_met_while_running_is_recorded_with_its_bounds() {
         simulation.spool_events(&mut collector);
     }
     let run = collector.spooler.run();
-    simulation.disk.spoil(1);
+    simulation.disk.corrupt(1);
     simulation.quiet(&mut collector);
     let server = simulation.database.server.borrow();
     let numbers: Vec<u64> = server.tables.events.iter().map(|event| event.1).collect();

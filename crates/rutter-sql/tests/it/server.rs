@@ -6,20 +6,20 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use postgres::fallible_iterator::FallibleIterator as _;
-use rutter_sql::{Access, Bounds, Server, Settings, Tls};
+use rutter_sql::{Access, ConnectionBounds, Server, Settings, Tls};
 
 use crate::raw::Raw;
 use crate::table;
 
 pub fn server(access: Access) -> Server {
-    bounded(access, Bounds::default())
+    bounded(access, ConnectionBounds::default())
 }
 
-fn bounded(access: Access, bounds: Bounds) -> Server {
+fn bounded(access: Access, bounds: ConnectionBounds) -> Server {
     start(access, None, bounds)
 }
 
-pub fn start(access: Access, tls: Option<Tls>, bounds: Bounds) -> Server {
+pub fn start(access: Access, tls: Option<Tls>, bounds: ConnectionBounds) -> Server {
     let settings = Settings {
         listen: vec!["127.0.0.1:0".parse().unwrap()],
         access,
@@ -196,9 +196,9 @@ fn to_learn_that_a_password_is_wanted_is_no_try() {
 
 #[test]
 fn connections_that_say_nothing_do_not_fill_the_memory() {
-    let bounds = Bounds {
+    let bounds = ConnectionBounds {
         login: Duration::from_secs(3600),
-        ..Bounds::default()
+        ..ConnectionBounds::default()
     };
     let server = bounded(Access::Open, bounds);
     // More connections than the server serves, and more than may wait for their rejection.
@@ -220,9 +220,9 @@ fn connections_that_say_nothing_do_not_fill_the_memory() {
 
 #[test]
 fn who_says_nothing_is_sent_away() {
-    let bounds = Bounds {
+    let bounds = ConnectionBounds {
         login: Duration::from_millis(300),
-        ..Bounds::default()
+        ..ConnectionBounds::default()
     };
     let server = bounded(Access::Open, bounds);
     let mut silent = TcpStream::connect(server.addresses()[0]).unwrap();
@@ -234,9 +234,9 @@ fn who_says_nothing_is_sent_away() {
 
 #[test]
 fn more_than_there_are_places_are_refused() {
-    let bounds = Bounds {
+    let bounds = ConnectionBounds {
         connections: 1,
-        ..Bounds::default()
+        ..ConnectionBounds::default()
     };
     let server = bounded(Access::Open, bounds);
     let _held = connect(&server).unwrap();
@@ -251,9 +251,9 @@ fn more_than_there_are_places_are_refused() {
 /// A cursor holds a snapshot of the table, so the server ends it after a while.
 #[test]
 fn a_cursor_that_nobody_reads_ends() {
-    let bounds = Bounds {
+    let bounds = ConnectionBounds {
         query: Duration::from_secs(3),
-        ..Bounds::default()
+        ..ConnectionBounds::default()
     };
     let server = bounded(Access::Open, bounds);
     let mut client = connect(&server).unwrap();
@@ -269,10 +269,10 @@ fn a_cursor_that_nobody_reads_ends() {
 
 #[test]
 fn who_asks_nothing_leaves_the_place_to_others() {
-    let bounds = Bounds {
+    let bounds = ConnectionBounds {
         connections: 1,
         idle: Duration::from_millis(300),
-        ..Bounds::default()
+        ..ConnectionBounds::default()
     };
     let server = bounded(Access::Open, bounds);
     let mut held = connect(&server).unwrap();
@@ -290,9 +290,9 @@ fn connect(server: &Server) -> Result<postgres::Client, postgres::Error> {
 
 #[test]
 fn a_query_has_its_time_and_others_are_answered_meanwhile() {
-    let bounds = Bounds {
+    let bounds = ConnectionBounds {
         query: Duration::from_secs(2),
-        ..Bounds::default()
+        ..ConnectionBounds::default()
     };
     let server = bounded(Access::Open, bounds);
     let mut client = connect(&server).unwrap();
@@ -312,10 +312,10 @@ fn a_query_has_its_time_and_others_are_answered_meanwhile() {
 
 #[test]
 fn a_client_that_is_gone_is_not_computed_for() {
-    let bounds = Bounds {
+    let bounds = ConnectionBounds {
         connections: 1,
         query: Duration::from_secs(3600),
-        ..Bounds::default()
+        ..ConnectionBounds::default()
     };
     let server = bounded(Access::Open, bounds);
     let mut asker = Raw::login(&server);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use rutter_sql::{Access, Bounds, Server, Tls};
+use rutter_sql::{Access, ConnectionBounds, Server, Tls};
 
 use crate::server::{psql_of, start};
 
@@ -53,7 +53,11 @@ fn encrypted(certificate: &Certificate) -> Server {
         user: "reader".into(),
         password: "sesame".into(),
     };
-    start(access, Some(certificate.files()), Bounds::default())
+    start(
+        access,
+        Some(certificate.files()),
+        ConnectionBounds::default(),
+    )
 }
 
 fn ask(server: &Server, password: &str, mode: &str, root: &Path) -> Output {

@@ -42,13 +42,13 @@ pub(super) fn table(settings: &Settings) -> Result<Arc<Rib>, String> {
         let workload = Workload::generate(shape, Some(prefixes), drawn);
         for peer in &workload.peers[..workload.announcers()] {
             number += 1;
-            take_in(&rib, peer, number)?;
+            apply_feed(&rib, peer, number)?;
         }
     }
     Ok(rib)
 }
 
-fn take_in(rib: &Rib, peer: &Peer, number: u8) -> Result<(), String> {
+fn apply_feed(rib: &Rib, peer: &Peer, number: u8) -> Result<(), String> {
     let id = rib
         .add_neighbor(neighbor(peer, number))
         .map_err(|why| why.to_string())?;

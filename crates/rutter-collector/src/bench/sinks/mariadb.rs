@@ -11,7 +11,7 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder, Row, Value};
 use rutter_config::Database;
 
-use super::{Rival, Url, Visit};
+use super::{ComparedDatabase, Url, Visit};
 use rutter_sinks::mariadb::MariaDb;
 
 pub(super) struct Server {
@@ -19,7 +19,7 @@ pub(super) struct Server {
     conn: Conn,
 }
 
-fn said<T, E: std::fmt::Display>(result: Result<T, E>) -> Result<T, String> {
+fn described<T, E: std::fmt::Display>(result: Result<T, E>) -> Result<T, String> {
     result.map_err(|why| why.to_string())
 }
 
@@ -33,12 +33,12 @@ impl Server {
             .user(Some(&settings.user))
             .pass(password(&settings))
             .db_name(Some(&settings.database));
-        let conn = said(Conn::new(options))?;
+        let conn = described(Conn::new(options))?;
         Ok(Self { settings, conn })
     }
 
     fn run(&mut self, sql: &str) -> Result<(), String> {
-        said(self.conn.query_drop(sql))
+        described(self.conn.query_drop(sql))
     }
 
     /// Runs the client's bulk command.
@@ -74,14 +74,14 @@ fn password(settings: &Database) -> Option<String> {
     Some(String::from_utf8_lossy(password.reveal()).into_owned())
 }
 
-impl Rival for Server {
+impl ComparedDatabase for Server {
     type Store = MariaDb;
 
     fn name(&self) -> &'static str {
         "mariadb"
     }
 
-    fn wipe(&mut self) -> Result<(), String> {
+    fn remove_tables(&mut self) -> Result<(), String> {
         self.run("DROP VIEW IF EXISTS rutter_current, rutter_history")?;
         self.run(
             "DROP TABLE IF EXISTS rutter_events, rutter_routes, rutter_peers, rutter_collectors,
@@ -94,14 +94,14 @@ impl Rival for Server {
     }
 
     fn prepare(&mut self, file: &Path) -> Result<(), String> {
-        let mut out = BufWriter::new(said(File::create(file))?);
+        let mut out = BufWriter::new(described(File::create(file))?);
         let rows = self
             .conn
             .query_iter("SELECT * FROM rutter_routes ORDER BY peer_id, network, length");
-        for row in said(rows)? {
-            said(out.write_all(&line(said(row)?)))?;
+        for row in described(rows)? {
+            described(out.write_all(&line(described(row)?)))?;
         }
-        said(out.flush())
+        described(out.flush())
     }
 
     fn bulk(&mut self, file: &Path) -> Result<Duration, String> {
@@ -116,8 +116,8 @@ impl Rival for Server {
         Ok(began.elapsed())
     }
 
-    fn singles(&mut self, count: usize) -> Result<Duration, String> {
-        let rows: Vec<Row> = said(self.conn.exec(
+    fn insert_single_rows(&mut self, count: usize) -> Result<Duration, String> {
+        let rows: Vec<Row> = described(self.conn.exec(
             "SELECT * FROM rutter_bulk ORDER BY rand() LIMIT ?",
             (count,),
         ))?;
@@ -128,8 +128,8 @@ impl Rival for Server {
         let began = Instant::now();
         for row in rows {
             let values = row.unwrap();
-            let _: Option<Row> = said(self.conn.exec_first(select, values[..4].to_vec()))?;
-            said(self.conn.exec_drop(insert, values))?;
+            let _: Option<Row> = described(self.conn.exec_first(select, values[..4].to_vec()))?;
+            described(self.conn.exec_drop(insert, values))?;
         }
         Ok(began.elapsed())
     }
@@ -141,8 +141,8 @@ impl Rival for Server {
              FROM rutter_routes WHERE peer_id = (SELECT peer_id FROM rutter_peers WHERE peer_address = '{peer}')
              ORDER BY network, length, path_id"
         );
-        for row in said(self.conn.query_iter(sql))? {
-            let line = line(said(row)?);
+        for row in described(self.conn.query_iter(sql))? {
+            let line = line(described(row)?);
             visit(String::from_utf8_lossy(&line).trim_end_matches('\n'))?;
         }
         Ok(())

@@ -27,7 +27,7 @@ use rutter_sinks::{
     Step, Store, TableSource, Writer,
 };
 
-use own::{Own, Scratch};
+use own::{OwnServer, Scratch};
 pub use url::{Place, Url};
 
 /// The settings of the benchmark.
@@ -46,25 +46,25 @@ pub struct Settings {
     /// The database. The benchmark drops all tables of Rutter in it.
     pub mariadb: Option<Place>,
     /// The number of routes that are inserted one by one.
-    pub singles: usize,
+    pub insert_single_rows: usize,
     /// The folder for spools, prepared files and databases of the benchmark.
     pub folder: PathBuf,
 }
 
 /// A database that can be measured.
-trait Rival {
+trait ComparedDatabase {
     type Store: Store;
     /// Returns the name for users.
     fn name(&self) -> &'static str;
     /// Drops all our tables.
-    fn wipe(&mut self) -> Result<(), String>;
+    fn remove_tables(&mut self) -> Result<(), String>;
     fn store(&self) -> Self::Store;
     /// Writes the file for the bulk command from the rows that the sink has stored.
     fn prepare(&mut self, file: &Path) -> Result<(), String>;
     /// Runs the server's own client with its bulk command into an empty table of the same schema.
     fn bulk(&mut self, file: &Path) -> Result<Duration, String>;
     /// Inserts rows one by one into an empty table of the same schema: SELECT, then INSERT, each committed, as in 2013.
-    fn singles(&mut self, count: usize) -> Result<Duration, String>;
+    fn insert_single_rows(&mut self, count: usize) -> Result<Duration, String>;
     /// Visits the stored routes of a peer in prefix order, as tab-separated lines with `\N` for NULL.
     fn rows(&mut self, peer: IpAddr, visit: Visit<'_>) -> Result<(), String>;
 }
@@ -88,13 +88,13 @@ pub fn run(settings: &Settings, say: &mut dyn FnMut(&str)) -> Result<(), String>
     say(&format!("files are in {} meanwhile", inside.display()));
     let measured = (settings, &rib, inside);
     if let Some(place) = &settings.postgres {
-        let own = || Own::postgres(inside);
+        let own = || OwnServer::postgres(inside);
         at(place, own, postgres::Server::connect, |server| {
             compare(measured, server, say)
         })?;
     }
     if let Some(place) = &settings.mariadb {
-        let own = || Own::mariadb(inside);
+        let own = || OwnServer::mariadb(inside);
         at(place, own, mariadb::Server::connect, |server| {
             compare(measured, server, say)
         })?;
@@ -103,15 +103,15 @@ pub fn run(settings: &Settings, say: &mut dyn FnMut(&str)) -> Result<(), String>
 }
 
 /// Connects to a database and runs the measurement.
-fn at<R: Rival>(
+fn at<R: ComparedDatabase>(
     place: &Place,
-    own: impl Fn() -> Result<Own, String>,
+    own: impl Fn() -> Result<OwnServer, String>,
     connect: impl Fn(&Url) -> Result<R, String>,
     measure: impl FnOnce(R) -> Result<(), String>,
 ) -> Result<(), String> {
     match place {
         Place::At(url) => measure(connect(url)?),
-        Place::Own => {
+        Place::OwnServer => {
             let mut own = own()?;
             measure(own.connect(connect)?)
         }
@@ -128,14 +128,14 @@ fn routes_of(rib: &Rib) -> u64 {
 
 fn compare(
     (settings, rib, inside): Measured<'_>,
-    mut rival: impl Rival,
+    mut rival: impl ComparedDatabase,
     say: &mut dyn FnMut(&str),
 ) -> Result<(), String> {
     let (name, routes) = (rival.name(), routes_of(rib) as f64);
     let file = inside.join(format!("{name}.rows"));
     let (mut own, mut bulk) = (Vec::new(), Vec::new());
     for round in 1..=settings.rounds {
-        rival.wipe()?;
+        rival.remove_tables()?;
         own.push(measured(|| fill(inside, rib, rival.store()))?);
         if round == 1 {
             let rows = verify(rib, &mut rival)?;
@@ -161,40 +161,43 @@ fn compare(
         bulk_s / own_s,
         settings.rounds
     ));
-    let single = seconds(rival.singles(settings.singles)?) / settings.singles.max(1) as f64;
+    let single = seconds(rival.insert_single_rows(settings.insert_single_rows)?)
+        / settings.insert_single_rows.max(1) as f64;
     say(&format!(
         "{name}: SELECT, then INSERT, as in 2013: {:.0} rows/s over {} rows; so many routes would take {:.0} min \
          (extrapolated): the sink is {:.0} times sooner",
         1.0 / single,
-        settings.singles,
+        settings.insert_single_rows,
         single * routes / 60.0,
         single * routes / own
     ));
     std::fs::remove_file(&file).map_err(|why| format!("{}: {why}", file.display()))?;
-    rival.wipe()
+    rival.remove_tables()
 }
 
 /// Compares each stored row with the table. Returns the number of rows.
-fn verify(rib: &Arc<Rib>, rival: &mut impl Rival) -> Result<usize, String> {
+fn verify(rib: &Arc<Rib>, rival: &mut impl ComparedDatabase) -> Result<usize, String> {
     let mut count = 0;
     for peer in rib.peers() {
         let address = peer.neighbor.address;
-        let mut owed = Vec::new();
+        let mut pending = Vec::new();
         let wanted = |key: &PeerKey| (key.address == address).then_some(PerFamily::both(true));
         TableSource(Arc::clone(rib)).routes(&wanted, &mut |rows| {
-            owed.extend(rows.iter().map(line));
+            pending.extend(rows.iter().map(line));
             Ok::<_, String>(())
         })?;
-        let mut owed = owed.into_iter();
+        let mut pending = pending.into_iter();
         rival.rows(address, &mut |stored| {
             count += 1;
-            match owed.next() {
-                Some(owed) if owed == stored => Ok(()),
-                owed => Err(format!("peer {address}: stored {stored:?}, owed {owed:?}")),
+            match pending.next() {
+                Some(pending) if pending == stored => Ok(()),
+                pending => Err(format!(
+                    "peer {address}: stored {stored:?}, owed {pending:?}"
+                )),
             }
         })?;
-        if let Some(owed) = owed.next() {
-            return Err(format!("peer {address}: {owed:?} is not stored"));
+        if let Some(pending) = pending.next() {
+            return Err(format!("peer {address}: {pending:?} is not stored"));
         }
     }
     Ok(count)

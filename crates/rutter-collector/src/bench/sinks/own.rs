@@ -36,7 +36,7 @@ impl Drop for Scratch {
 }
 
 /// A database server that we started.
-pub(super) struct Own {
+pub(super) struct OwnServer {
     url: Url,
     child: Child,
     /// The signal that stops the server without waiting for its clients.
@@ -44,10 +44,10 @@ pub(super) struct Own {
     folder: Scratch,
 }
 
-impl Own {
+impl OwnServer {
     /// Starts PostgreSQL as `initdb` configures it.
     pub(super) fn postgres(inside: &Path) -> Result<Self, String> {
-        let (folder, port) = (home(inside, "postgres")?, free_port()?);
+        let (folder, port) = (data_folder(inside, "postgres")?, free_port()?);
         let mut initdb = as_user("postgres", &program("initdb")?);
         initdb.args(["-A", "trust", "-U", "rutter", "-D"]);
         run(initdb.arg(folder.path().join("data")))?;
@@ -61,7 +61,7 @@ impl Own {
 
     /// Starts MariaDB with its defaults, but with a buffer pool large enough for the table.
     pub(super) fn mariadb(inside: &Path) -> Result<Self, String> {
-        let (folder, port) = (home(inside, "mysql")?, free_port()?);
+        let (folder, port) = (data_folder(inside, "mysql")?, free_port()?);
         let data = format!("--datadir={}", folder.path().join("data").display());
         let mut install = as_user("mysql", &program("mariadb-install-db")?);
         install.args(["--no-defaults", "--auth-root-authentication-method=normal"]);
@@ -89,7 +89,7 @@ impl Own {
         let second = log.try_clone().map_err(failed)?;
         server.stdin(Stdio::null()).stdout(log).stderr(second);
         let child = server.spawn().map_err(|why| format!("{server:?}: {why}"))?;
-        Ok(Own {
+        Ok(OwnServer {
             url: url.parse()?,
             child,
             signal,
@@ -102,7 +102,7 @@ impl Own {
         &mut self,
         connect: impl Fn(&Url) -> Result<T, String>,
     ) -> Result<T, String> {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         loop {
             let why = match connect(&self.url) {
                 Ok(server) => return Ok(server),
@@ -118,11 +118,11 @@ impl Own {
     }
 }
 
-impl Drop for Own {
+impl Drop for OwnServer {
     fn drop(&mut self) {
         let id = self.child.id().to_string();
         let _ = Command::new("kill").args(["-s", self.signal, &id]).status();
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         while matches!(self.child.try_wait(), Ok(None)) {
             if Instant::now() >= end {
                 let _ = self.child.kill();
@@ -135,10 +135,10 @@ impl Drop for Own {
 /// The size of MariaDB's buffer pool. With the default of 128 MB the benchmark would measure the disk.
 const BUFFER_POOL: &str = "--innodb-buffer-pool-size=1G";
 /// The maximum time that a server may take to start and to stop.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Creates a folder that belongs to the server's user.
-fn home(inside: &Path, user: &str) -> Result<Scratch, String> {
+fn data_folder(inside: &Path, user: &str) -> Result<Scratch, String> {
     let folder = Scratch::make(inside, user)?;
     if is_root() {
         let id = |what: &str| -> Result<u32, String> {
@@ -201,8 +201,8 @@ fn run(command: &mut Command) -> Result<String, String> {
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
         false => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            Err(format!("{command:?}: {}\n{said}", output.status))
+            let described = String::from_utf8_lossy(&output.stderr);
+            Err(format!("{command:?}: {}\n{described}", output.status))
         }
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use postgres::{Client, NoTls};
 use rutter_config::Database;
 
-use super::{Rival, Url, Visit};
+use super::{ComparedDatabase, Url, Visit};
 use rutter_sinks::postgres::Postgres;
 
 pub(super) struct Server {
@@ -18,7 +18,7 @@ pub(super) struct Server {
 }
 
 /// Converts an error to a string.
-fn said<T, E: std::fmt::Display>(result: Result<T, E>) -> Result<T, String> {
+fn described<T, E: std::fmt::Display>(result: Result<T, E>) -> Result<T, String> {
     result.map_err(|why| why.to_string())
 }
 
@@ -34,12 +34,12 @@ impl Server {
         if let Some(password) = &settings.password {
             config.password(password.reveal());
         }
-        let client = said(config.connect(NoTls))?;
+        let client = described(config.connect(NoTls))?;
         Ok(Self { settings, client })
     }
 
     fn run(&mut self, sql: &str) -> Result<(), String> {
-        said(self.client.batch_execute(sql))
+        described(self.client.batch_execute(sql))
     }
 
     /// Requests a checkpoint, so that no round writes the pages of an earlier one. Errors are ignored: the user may
@@ -69,18 +69,18 @@ impl Server {
     }
 }
 
-const WIPE: &str = "DROP VIEW IF EXISTS rutter_current, rutter_history;
+const REMOVE_TABLES: &str = "DROP VIEW IF EXISTS rutter_current, rutter_history;
 DROP TABLE IF EXISTS rutter_events, rutter_routes, rutter_peers, rutter_collectors, rutter_schema, rutter_bulk";
 
-impl Rival for Server {
+impl ComparedDatabase for Server {
     type Store = Postgres;
 
     fn name(&self) -> &'static str {
         "postgres"
     }
 
-    fn wipe(&mut self) -> Result<(), String> {
-        self.run(WIPE)?;
+    fn remove_tables(&mut self) -> Result<(), String> {
+        self.run(REMOVE_TABLES)?;
         self.checkpoint();
         Ok(())
     }
@@ -107,18 +107,18 @@ impl Rival for Server {
         Ok(began.elapsed())
     }
 
-    fn singles(&mut self, count: usize) -> Result<Duration, String> {
-        let rows = said(self.client.query("SELECT peer_id, prefix::text, as_path, communities FROM rutter_bulk ORDER BY random() LIMIT $1", &[&(count as i64)]))?;
+    fn insert_single_rows(&mut self, count: usize) -> Result<Duration, String> {
+        let rows = described(self.client.query("SELECT peer_id, prefix::text, as_path, communities FROM rutter_bulk ORDER BY random() LIMIT $1", &[&(count as i64)]))?;
         self.run("TRUNCATE rutter_routes")?;
         let began = Instant::now();
         for row in &rows {
             let (peer, prefix): (i32, &str) = (row.get(0), row.get(1));
             let (path, communities): (&str, Vec<String>) = (row.get(2), row.get(3));
-            said(self.client.query_opt(
+            described(self.client.query_opt(
                 "SELECT as_path FROM rutter_routes WHERE peer_id = $1 AND prefix = $2::text::cidr AND path_id = 0",
                 &[&peer, &prefix],
             ))?;
-            said(self.client.execute(
+            described(self.client.execute(
                 "INSERT INTO rutter_routes (peer_id, prefix, path_id, time, as_path, communities, extended_communities,
                      large_communities) VALUES ($1, $2::text::cidr, 0, now(), $3, $4, '{}', '{}')",
                 &[&peer, &prefix, &path, &communities],
@@ -136,9 +136,9 @@ impl Rival for Server {
              FROM rutter_routes WHERE peer_id = (SELECT peer_id FROM rutter_peers WHERE peer_address = '{peer}')
              ORDER BY prefix, path_id) TO STDOUT"
         );
-        let out = said(self.client.copy_out(&sql))?;
+        let out = described(self.client.copy_out(&sql))?;
         for line in BufReader::new(out).lines() {
-            visit(&said(line)?)?;
+            visit(&described(line)?)?;
         }
         Ok(())
     }

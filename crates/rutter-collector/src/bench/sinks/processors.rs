@@ -17,7 +17,7 @@ pub(super) fn seconds() -> f64 {
         })
         .collect();
     let ours = std::process::id();
-    let is_ours = |id: &u32| {
+    let is_own_process = |id: &u32| {
         let mut at = *id;
         while at != ours {
             match processes.get(&at) {
@@ -27,7 +27,7 @@ pub(super) fn seconds() -> f64 {
         }
         true
     };
-    let ticks = processes.iter().filter(|(id, _)| is_ours(id));
+    let ticks = processes.iter().filter(|(id, _)| is_own_process(id));
     ticks.map(|(_, process)| process.ticks).sum::<u64>() as f64 / TICKS
 }
 

@@ -12,7 +12,7 @@ pub struct Url(pub(super) Database);
 #[derive(Clone, Debug)]
 pub enum Place {
     /// `own`: a database that the benchmark starts.
-    Own,
+    OwnServer,
     /// An existing database.
     At(Url),
 }
@@ -22,7 +22,7 @@ impl FromStr for Place {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
-            "own" => Ok(Place::Own),
+            "own" => Ok(Place::OwnServer),
             url => url.parse().map(Place::At),
         }
     }

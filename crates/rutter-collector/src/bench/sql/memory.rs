@@ -6,7 +6,7 @@ use std::sync::Arc;
 use postgres::fallible_iterator::FallibleIterator as _;
 use postgres::{Client, NoTls};
 use rutter_rib::Rib;
-use rutter_sql::{Access, Bounds, Limits, Server, Settings, live_database};
+use rutter_sql::{Access, ConnectionBounds, Limits, Server, Settings, live_database};
 
 use crate::failure::Failure;
 
@@ -75,7 +75,7 @@ fn serve(rib: &Arc<Rib>, memory: usize, threads: usize) -> Result<Server, Failur
         access: Access::Open,
         tls: None,
         threads,
-        bounds: Bounds::default(),
+        bounds: ConnectionBounds::default(),
         step_back: || {},
         give_back: rutter_daemon::release_free_memory,
     };

@@ -80,9 +80,9 @@ impl Measurement {
         let collector = Running::start(config, None)?;
         let (shutdown, ended) = (ShutdownSignal::new(), Arc::new(AtomicBool::new(false)));
         let (sent, sends) = mpsc::channel();
-        let asker = queried.then(|| {
+        let query_thread = queried.then(|| {
             let ended = Arc::clone(&ended);
-            thread::spawn(move || ask_always(server, &ended))
+            thread::spawn(move || query_until(server, &ended))
         });
         let mut client = connect(server)?;
         let begun = Instant::now();
@@ -96,8 +96,8 @@ impl Measurement {
         while count(&mut client, "SELECT count(*) FROM routes")? != routes {}
         let exact = held.elapsed();
         ended.store(true, Ordering::Relaxed);
-        let queries = match asker {
-            Some(asker) => asker
+        let queries = match query_thread {
+            Some(query_thread) => query_thread
                 .join()
                 .map_err(|_| Failure::text("the client that asks has broken down"))??,
             None => 0,
@@ -212,7 +212,7 @@ fn configuration(folder: &Path, server: SocketAddr, threads: usize) -> Result<Co
 }
 
 /// Runs the aggregate until all routes are received. Returns the number of queries.
-fn ask_always(server: SocketAddr, ended: &AtomicBool) -> Result<usize, Failure> {
+fn query_until(server: SocketAddr, ended: &AtomicBool) -> Result<usize, Failure> {
     let mut client = connect(server)?;
     let mut queries = 0;
     while !ended.load(Ordering::Relaxed) {

@@ -14,36 +14,36 @@ use rutter_service::ShutdownSignal;
 pub(super) struct Connection {
     socket: TcpStream,
     shutdown: ShutdownSignal,
-    patience: Duration,
+    send_timeout: Duration,
     pub out: Vec<u8>,
 }
 
 /// Our software name, for the Initiation message.
 const SOFTWARE: &str = concat!("Rutter ", env!("CARGO_PKG_VERSION"));
-/// The timeout for connecting, and for sending [`LEAST`] bytes.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The timeout for connecting, and for sending [`MIN_PROGRESS`] bytes.
+const SEND_TIMEOUT: Duration = Duration::from_secs(10);
 /// The bytes that a station must accept within that time. A slower station counts as gone.
-const LEAST: usize = 16 * 1024;
+const MIN_PROGRESS: usize = 16 * 1024;
 /// The interval at which a waiting thread checks for shutdown.
-const LOOK: Duration = Duration::from_millis(100);
+const SHUTDOWN_CHECK: Duration = Duration::from_millis(100);
 /// The time that stations have for the unsent bytes after a shutdown.
-const FAREWELL: Duration = Duration::from_secs(1);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 /// The number of unsent bytes that causes a write.
 const FLUSH_AT: usize = 256 * 1024;
 
 impl Connection {
     /// Connects and queues the Initiation message.
     pub fn open(address: SocketAddr, name: &str, shutdown: &ShutdownSignal) -> io::Result<Self> {
-        let socket = TcpStream::connect_timeout(&address, PATIENCE)?;
+        let socket = TcpStream::connect_timeout(&address, SEND_TIMEOUT)?;
         socket.set_nodelay(true)?;
-        socket.set_write_timeout(Some(LOOK))?;
+        socket.set_write_timeout(Some(SHUTDOWN_CHECK))?;
         keep_alive(&socket)?;
         let mut out = Vec::new();
         write_initiation(&mut out, name, SOFTWARE);
         Ok(Connection {
             socket,
             shutdown: shutdown.clone(),
-            patience: PATIENCE,
+            send_timeout: SEND_TIMEOUT,
             out,
         })
     }
@@ -62,14 +62,14 @@ impl Connection {
         // The position and time of the last sufficient progress.
         let mut mark = (0, Instant::now());
         while at < self.out.len() {
-            self.check_patience(at - mark.0, mark.1)?;
+            self.check_progress(at - mark.0, mark.1)?;
             match self.socket.write(&self.out[at..]) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(count) => at += count,
                 Err(error) if is_timeout(&error) => {}
                 Err(error) => return Err(error),
             }
-            if at - mark.0 >= LEAST {
+            if at - mark.0 >= MIN_PROGRESS {
                 mark = (at, Instant::now());
             }
         }
@@ -78,31 +78,31 @@ impl Connection {
     }
 
     /// Fails if the station accepted too few bytes since that time.
-    fn check_patience(&self, taken: usize, since: Instant) -> io::Result<()> {
+    fn check_progress(&self, accepted: usize, since: Instant) -> io::Result<()> {
         // A slow station must not delay the shutdown.
         if self
             .shutdown
             .triggered_at()
-            .is_some_and(|since| since.elapsed() >= FAREWELL)
+            .is_some_and(|since| since.elapsed() >= SHUTDOWN_TIMEOUT)
         {
             return Err(io::Error::other("the collector is stopping"));
         }
-        if since.elapsed() < self.patience {
+        if since.elapsed() < self.send_timeout {
             return Ok(());
         }
-        let seconds = self.patience.as_secs();
-        Err(io::Error::other(match taken {
+        let seconds = self.send_timeout.as_secs();
+        Err(io::Error::other(match accepted {
             0 => format!("the station has taken nothing for {seconds} s"),
-            _ => format!("the station has taken {taken} octets in {seconds} s"),
+            _ => format!("the station has taken {accepted} octets in {seconds} s"),
         }))
     }
 
     /// Fails if the station closed the connection. The next write would be lost without an error.
     pub fn check(&mut self) -> io::Result<()> {
         self.socket.set_nonblocking(true)?;
-        let heard = self.socket.read(&mut [0; 256]);
+        let received = self.socket.read(&mut [0; 256]);
         self.socket.set_nonblocking(false)?;
-        match heard {
+        match received {
             Ok(0) => Err(io::Error::other("the station closed the connection")),
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
             // Data from the station is ignored.
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     /// Writes more than the socket buffers hold to a station that reads a few bytes at a time, with pauses.
-    fn written_to(takes: usize, patience: Duration) -> io::Result<()> {
+    fn written_to(takes: usize, send_timeout: Duration) -> io::Result<()> {
         let station = TcpListener::bind("127.0.0.1:0")?;
         let address = station.local_addr()?;
         let reading = thread::spawn(move || {
@@ -138,7 +138,7 @@ mod tests {
             Ok::<(), io::Error>(())
         });
         let mut connection = Connection::open(address, "c", &ShutdownSignal::new())?;
-        connection.patience = patience;
+        connection.send_timeout = send_timeout;
         connection.out.resize(16 << 20, 0);
         let written = connection.flush();
         drop(reading);

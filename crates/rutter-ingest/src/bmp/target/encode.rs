@@ -86,7 +86,7 @@ impl Peer {
     }
 
     /// Appends a Peer Up.
-    pub fn write_up(&self, out: &mut Vec<u8>, unix_us: u64) {
+    pub fn write_peer_up(&self, out: &mut Vec<u8>, unix_us: u64) {
         let out_view = matches!(
             self.header.view(),
             RibView::AdjRibOutPre | RibView::AdjRibOutPost
@@ -139,7 +139,7 @@ impl Peer {
     }
 
     /// Appends a Peer Down.
-    pub fn write_down(&self, out: &mut Vec<u8>, unix_us: u64) {
+    pub fn write_peer_down(&self, out: &mut Vec<u8>, unix_us: u64) {
         write_peer_down(out, &self.at(unix_us), PeerDown::REMOTE_NO_DATA, &[]);
     }
 

@@ -17,7 +17,7 @@ use rutter_service::Context;
 /// The number of events that may wait for the station. If there are more, the whole table is sent again.
 const QUEUE: usize = 1 << 17;
 /// The interval at which the thread checks for shutdown.
-const PATIENCE: Duration = Duration::from_millis(100);
+const FEED_WAIT: Duration = Duration::from_millis(100);
 /// The interval at which the thread checks whether the station closed the connection.
 const CHECK: Duration = Duration::from_secs(1);
 /// The delay before the first retry. It doubles up to [`LONGEST_PAUSE`].
@@ -34,7 +34,7 @@ pub(super) fn run(context: &Context, address: SocketAddr) {
             address,
             peers: HashMap::new(),
             connections: HashMap::new(),
-            told: None,
+            complete_since: None,
         };
         match feeder.feed(&reader, &peers) {
             Ok(()) => return feeder.connections.into_values().for_each(Connection::close),
@@ -42,14 +42,14 @@ pub(super) fn run(context: &Context, address: SocketAddr) {
             Err(trouble) => {
                 // The station had the table for a while: start with the shortest delay again.
                 if feeder
-                    .told
+                    .complete_since
                     .is_some_and(|since| since.elapsed() >= LONGEST_PAUSE)
                 {
                     pause = PAUSE;
                 }
                 let seconds = pause.as_secs();
                 tracing::warn!(station = %address, %trouble, retry_in_s = seconds, "BMP target");
-                if matches!(trouble, Trouble::Lost(_)) {
+                if matches!(trouble, FeedError::Lost(_)) {
                     pause = PAUSE;
                     continue;
                 }
@@ -61,18 +61,18 @@ pub(super) fn run(context: &Context, address: SocketAddr) {
 }
 
 /// The reason why a station must receive the whole table again.
-enum Trouble {
+enum FeedError {
     /// The station cannot be reached, or reads nothing.
     Io(io::Error),
     /// The station was so slow that events were lost.
     Lost(u64),
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for FeedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Trouble::Io(error) => error.fmt(f),
-            Trouble::Lost(lost) => {
+            FeedError::Io(error) => error.fmt(f),
+            FeedError::Lost(lost) => {
                 write!(
                     f,
                     "too slow: {lost} events were lost, everything is told anew"
@@ -82,9 +82,9 @@ impl fmt::Display for Trouble {
     }
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for FeedError {
     fn from(error: io::Error) -> Self {
-        Trouble::Io(error)
+        FeedError::Io(error)
     }
 }
 
@@ -96,18 +96,18 @@ struct Feeder<'a> {
     /// The connections, by name of the router.
     connections: HashMap<String, Connection>,
     /// The time at which the station had received the table.
-    told: Option<Instant>,
+    complete_since: Option<Instant>,
 }
 
 impl Feeder<'_> {
-    fn feed(&mut self, reader: &FeedReader, peers: &[PeerSummary]) -> Result<(), Trouble> {
+    fn feed(&mut self, reader: &FeedReader, peers: &[PeerSummary]) -> Result<(), FeedError> {
         // Connects before there is data to send, so that an unreachable station is noticed.
         self.connection("")?;
         for summary in peers {
             self.up(summary, unix_us())?;
         }
-        self.tell_table()?;
-        self.told = Some(Instant::now());
+        self.send_table()?;
+        self.complete_since = Some(Instant::now());
         tracing::info!(station = %self.address, peers = self.peers.len(), "BMP target has the table");
         let mut checked = Instant::now();
         while !self.context.shutdown.is_triggered() {
@@ -116,7 +116,7 @@ impl Feeder<'_> {
                 let mut connections = self.connections.values_mut();
                 connections.try_for_each(Connection::check)?;
             }
-            match reader.next(PATIENCE) {
+            match reader.next(FEED_WAIT) {
                 Some(event) => self.event(&event)?,
                 None => self
                     .connections
@@ -127,7 +127,7 @@ impl Feeder<'_> {
         Ok(())
     }
 
-    fn tell_table(&mut self) -> Result<(), Trouble> {
+    fn send_table(&mut self) -> Result<(), FeedError> {
         let snapshot = self.context.rib.snapshot();
         for family in Family::ALL {
             for destination in snapshot.destinations(family) {
@@ -154,7 +154,7 @@ impl Feeder<'_> {
             .try_for_each(Connection::flush)?)
     }
 
-    fn event(&mut self, event: &FeedEvent) -> Result<(), Trouble> {
+    fn event(&mut self, event: &FeedEvent) -> Result<(), FeedError> {
         match event {
             FeedEvent::Update {
                 peer,
@@ -171,12 +171,12 @@ impl Feeder<'_> {
             FeedEvent::PeerDown { peer, unix_us, .. } => self.down(*peer, *unix_us)?,
             // BMP has no graceful restart: the Peer Down removed stale routes already.
             FeedEvent::Swept { .. } => {}
-            FeedEvent::Gap { lost } => return Err(Trouble::Lost(*lost)),
+            FeedEvent::Gap { lost } => return Err(FeedError::Lost(*lost)),
         }
         Ok(())
     }
 
-    fn up(&mut self, summary: &PeerSummary, unix_us: u64) -> Result<(), Trouble> {
+    fn up(&mut self, summary: &PeerSummary, unix_us: u64) -> Result<(), FeedError> {
         let Some(peer) = Peer::of(summary) else {
             return Ok(());
         };
@@ -191,7 +191,7 @@ impl Feeder<'_> {
         let first = !self.is_up(&peer);
         let connection = self.connection(&peer.router)?;
         if first {
-            peer.write_up(&mut connection.out, unix_us);
+            peer.write_peer_up(&mut connection.out, unix_us);
         }
         self.peers.insert(summary.id, peer);
         Ok(())
@@ -204,14 +204,14 @@ impl Feeder<'_> {
             .any(|known| known.is_of_same_session(peer))
     }
 
-    fn down(&mut self, id: PeerId, unix_us: u64) -> Result<(), Trouble> {
+    fn down(&mut self, id: PeerId, unix_us: u64) -> Result<(), FeedError> {
         let Some(peer) = self.peers.remove(&id) else {
             return Ok(());
         };
         let last = !self.is_up(&peer);
         let connection = self.connection(&peer.router)?;
         if last {
-            peer.write_down(&mut connection.out, unix_us);
+            peer.write_peer_down(&mut connection.out, unix_us);
         }
         let alone = self.peers.values().all(|other| other.router != peer.router);
         if alone && !peer.router.is_empty() {

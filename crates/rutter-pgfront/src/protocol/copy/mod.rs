@@ -90,7 +90,7 @@ fn wrong(why: String) -> PgWireError {
 mod tests {
     use super::*;
 
-    fn said(statement: &str) -> String {
+    fn outcome(statement: &str) -> String {
         match Copy::of(statement) {
             Ok(copy) => copy.sql,
             Err(why) => why.to_string(),
@@ -114,7 +114,7 @@ mod tests {
                 "SELECT 1",
             ),
         ] {
-            assert_eq!(said(statement), expected);
+            assert_eq!(outcome(statement), expected);
         }
         for (statement, expected) in [
             ("COPY routes FROM STDIN", "read-only"),
@@ -125,8 +125,8 @@ mod tests {
             ("COPY \"(\" (a) TO STDOUT (FORMAT x)", "x"),
             ("COPY", "COPY"),
         ] {
-            let said = said(statement);
-            assert!(said.contains(expected), "{statement}: {said}");
+            let outcome = outcome(statement);
+            assert!(outcome.contains(expected), "{statement}: {outcome}");
         }
     }
 }

@@ -10,7 +10,7 @@ use pgwire::error::{PgWireError, PgWireResult};
 
 use super::row_stream::failure;
 use crate::dialect::literals::items;
-use crate::error::UNREADABLE;
+use crate::error::INVALID_TEXT;
 
 /// A value from a client.
 #[derive(Clone, Copy)]
@@ -139,7 +139,7 @@ impl Sent<'_> {
         if self.is_binary {
             NO_OCTETS
         } else {
-            UNREADABLE
+            INVALID_TEXT
         }
     }
 }

@@ -11,7 +11,7 @@ use pgwire::types::format::FormatOptions;
 
 use super::time;
 use crate::dialect::literals::octets;
-use crate::error::{NO_TIME, TOO_LARGE, UNREADABLE};
+use crate::error::{INVALID_TEXT, NO_TIME, TOO_LARGE};
 use crate::functions::{CIDR, INET, network_text, with_seconds};
 use crate::values::Span;
 
@@ -25,7 +25,7 @@ pub fn read(text: &str, kind: &Type) -> Result<ScalarValue, &'static str> {
                 .parse()
                 .map_err(|why: ParseIntError| match why.kind() {
                     IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => TOO_LARGE,
-                    _ => UNREADABLE,
+                    _ => INVALID_TEXT,
                 })?;
             Some(ScalarValue::Int64(Some(number)))
         }
@@ -39,7 +39,7 @@ pub fn read(text: &str, kind: &Type) -> Result<ScalarValue, &'static str> {
         Type::BYTEA => octets(text).map(|octets| ScalarValue::Binary(Some(octets))),
         _ => Some(ScalarValue::Utf8(Some(text.to_owned()))),
     };
-    value.ok_or(UNREADABLE)
+    value.ok_or(INVALID_TEXT)
 }
 
 fn temporal(text: &str, kind: &Type) -> Option<ScalarValue> {
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_value_has_postgresqls_number() {
+    fn invalid_values_have_the_sqlstate_of_postgresql() {
         for (kind, text, expected) in [
             (Type::INT4, "x", "22P02"),
             (Type::INT8, "99999999999999999999", "22003"),
