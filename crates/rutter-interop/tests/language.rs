@@ -23,6 +23,9 @@ const PRIVATE_FILES: [&str; 30] = [
     "unread", "utils",
 ];
 
+/// Definitions with a private word as their name. Functions may not begin with it either.
+const PRIVATE_NAMES: &str = r"\b(?:fn|struct|enum|trait|mod|type|const|static) +(said|told|tell|say|heard|hear|anew|untold|Said|Told|Gate|Paced|Hole|Doors|Asker|Taker|Strangers|Trouble|(?:tell|told|say|said|hear|heard)_\w+)\b";
+
 /// The limits of one kind of prose.
 struct Limits {
     /// Private words in a thousand words.
@@ -258,6 +261,23 @@ fn files_have_names_that_a_newcomer_can_guess_from() {
         assert!(
             !PRIVATE_FILES.contains(&stem),
             "{name}: name the file after the type or the decision that it holds"
+        );
+    }
+}
+
+#[test]
+fn definitions_have_names_that_a_newcomer_knows() {
+    let private = Regex::new(PRIVATE_NAMES).expect("a pattern");
+    assert!(private.is_match("    pub fn tell_table(&mut self) {"));
+    assert!(!private.is_match("pub fn teller()"));
+    for name in tracked_files().iter().filter(|name| name.ends_with(".rs")) {
+        let text = fs::read_to_string(root().join(name)).unwrap_or_default();
+        let found = private.captures(&text).map(|found| found[1].to_owned());
+        let is_here = name.ends_with("tests/language.rs");
+        assert!(
+            is_here || found.is_none(),
+            "{name}: `{}` is a private word: use a term of the RFCs, of Rust or of PostgreSQL",
+            found.unwrap_or_default()
         );
     }
 }

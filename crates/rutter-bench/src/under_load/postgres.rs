@@ -4,12 +4,12 @@ use std::io::{self, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 
 /// A connection that logged in without a password.
-pub(super) struct Asker {
+pub(super) struct QueryLoad {
     stream: BufReader<TcpStream>,
     message: Vec<u8>,
 }
 
-impl Asker {
+impl QueryLoad {
     /// Connects and waits until the server is ready for queries.
     pub fn connect(address: SocketAddr) -> io::Result<Self> {
         let mut stream = TcpStream::connect(address)?;
@@ -17,7 +17,7 @@ impl Asker {
         let mut startup = Vec::from(VERSION);
         startup.extend(b"user\0bench\0database\0rutter\0\0");
         stream.write_all(&with_length(&startup))?;
-        let mut asker = Asker {
+        let mut asker = QueryLoad {
             stream: BufReader::with_capacity(256 * 1024, stream),
             message: Vec::new(),
         };

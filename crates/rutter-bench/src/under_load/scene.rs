@@ -16,7 +16,7 @@ use crate::rng::Rng;
 use crate::scenario::Subject;
 use crate::speaker::{Fleet, FleetError};
 
-use super::postgres::Asker;
+use super::postgres::QueryLoad;
 
 /// A kind of load besides routing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
@@ -113,11 +113,11 @@ impl Scene {
             Scene::Show => repeat(stop, || show_bird(&socket)),
             Scene::Readers => readers(&socket, stop),
             Scene::Aggregate => {
-                let mut asker = Asker::connect(control::sql_address(folder)?)?;
+                let mut asker = QueryLoad::connect(control::sql_address(folder)?)?;
                 repeat(stop, || asker.ask(BY_ORIGIN))
             }
             Scene::LongestMatch => {
-                let mut asker = Asker::connect(control::sql_address(folder)?)?;
+                let mut asker = QueryLoad::connect(control::sql_address(folder)?)?;
                 let mut rng = Rng::new(1);
                 repeat(stop, || asker.ask(&longest_match(fleet, &mut rng)))
             }

@@ -136,7 +136,7 @@ impl Talking {
         let mut link = Link::connect(self.way, self.address, self.asn)?;
         let table = self.shared.table.lock().expect("no panic").clone();
         for (prefix, last) in table {
-            link.say(&update(self.asn, prefix, Some(last)));
+            link.send(&update(self.asn, prefix, Some(last)));
             if link.is_full() {
                 link.flush()?;
             }
@@ -144,7 +144,7 @@ impl Talking {
         for afi_safi in [AfiSafi::IPV4_UNICAST, AfiSafi::IPV6_UNICAST] {
             let mut message = Vec::new();
             write_end_of_rib(&mut message, afi_safi);
-            link.say(&message);
+            link.send(&message);
         }
         link.flush()?;
         while !self.is_over() {
@@ -165,7 +165,7 @@ impl Talking {
             Some(last) => table.insert(prefix, last),
             None => table.remove(&prefix),
         };
-        link.say(&update(self.asn, prefix, last));
+        link.send(&update(self.asn, prefix, last));
     }
 }
 
@@ -208,7 +208,7 @@ impl Link {
         Ok(Link::Bmp { socket, peer, out })
     }
 
-    fn say(&mut self, message: &[u8]) {
+    fn send(&mut self, message: &[u8]) {
         match self {
             Link::Bgp(speaker) => speaker.out.extend_from_slice(message),
             Link::Bmp { peer, out, .. } => write_route_monitoring(out, peer, message),
