@@ -76,6 +76,15 @@ impl IrrBuilder {
         known.rules = rules;
     }
 
+    /// Adds a member about which nothing is known yet: every state of it is `Unchecked`, and no rule rejects its routes.
+    ///
+    /// # Panics
+    /// If the number is above [`IrrMember::MAX`].
+    pub fn add_unchecked_member(&mut self, member: IrrMember) {
+        self.add_member(member, IrrRules::default());
+        self.member(member).is_unchecked = true;
+    }
+
     /// Returns the number of a source's name. After 65,534 names all further ones share the last number.
     pub fn add_source(&mut self, name: &str) -> IrrSourceId {
         if let Some(id) = self.source_ids.get(name) {
@@ -101,6 +110,12 @@ impl IrrBuilder {
         self.member(member).as_sets.push(source);
         let pairs = origins.into_iter().map(|origin| (origin, member.0));
         self.origins.extend(pairs);
+    }
+
+    /// Adds an AS-SET of a member whose AS numbers are not known. Evidence names it.
+    pub fn add_unread_set(&mut self, member: IrrMember, as_set: &str) {
+        let source = self.add_source(as_set);
+        self.member(member).unread_sets.push(source);
     }
 
     /// Adds AS numbers to a member's white list of origins.

@@ -201,7 +201,9 @@ fn changed_members(old: &IrrData, new: &IrrData) -> Vec<ChangedMember> {
         let len = rest.partition_point(|(of, _)| *of <= member.0);
         let (own, behind) = rest.split_at(len);
         rest = behind;
-        let rules = |data: &IrrData| -> Option<IrrRules> { data.rules(member) };
+        let rules = |data: &IrrData| -> (Option<IrrRules>, bool) {
+            (data.rules(member), data.is_unchecked(member))
+        };
         let routes = if rules(old) != rules(new) {
             ChangedRoutes::All
         } else if own.is_empty() {

@@ -29,7 +29,11 @@ pub struct IrrData {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Member {
     pub rules: IrrRules,
+    /// Nothing about it is known yet, and its routes are not checked.
+    pub is_unchecked: bool,
     pub as_sets: Vec<IrrSourceId>,
+    /// AS-SETs whose AS numbers are not known.
+    pub unread_sets: Vec<IrrSourceId>,
     pub lists: Vec<IrrSourceId>,
 }
 
@@ -81,7 +85,7 @@ impl IrrData {
         origin: Option<u32>,
         rov_valid: bool,
     ) -> IrrVerdict {
-        let Some(rules) = self.rules(member) else {
+        let Some(rules) = self.rules(member).filter(|_| !self.is_unchecked(member)) else {
             return IrrVerdict {
                 origin: OriginState::Unchecked,
                 prefix: PrefixState::Unchecked,
@@ -112,6 +116,13 @@ impl IrrData {
     pub fn rules(&self, member: IrrMember) -> Option<IrrRules> {
         let known = self.members.get(member.index())?.as_ref()?;
         Some(known.rules)
+    }
+
+    /// Returns whether nothing about a member is known yet, so that its routes are not checked.
+    #[inline]
+    pub fn is_unchecked(&self, member: IrrMember) -> bool {
+        let known = self.members.get(member.index()).and_then(Option::as_ref);
+        known.is_some_and(|known| known.is_unchecked)
     }
 
     /// Returns the number of different prefixes.

@@ -15,6 +15,8 @@ pub struct IrrEvidence<'a> {
     pub verdict: IrrVerdict,
     /// The AS-SETs that give the member its origins.
     pub as_sets: Vec<&'a str>,
+    /// The member's AS-SETs whose AS numbers are not known yet.
+    pub unread_sets: Vec<&'a str>,
     /// The names of the member's lists.
     pub lists: Vec<&'a str>,
     /// The entries whose prefix covers the route, the longest prefix first. At most [`IrrEvidence::MAX_FINDINGS`], those
@@ -84,6 +86,7 @@ impl IrrData {
         IrrEvidence {
             verdict,
             as_sets: known.map_or_else(Vec::new, |known| names(&known.as_sets)),
+            unread_sets: known.map_or_else(Vec::new, |known| names(&known.unread_sets)),
             lists: known.map_or_else(Vec::new, |known| names(&known.lists)),
             findings,
         }

@@ -35,9 +35,7 @@ pub struct AudienceSpec {
     pub add_no_advertise_to: Vec<Asn>,
     /// GRACEFUL_SHUTDOWN is added for all external clients, because this speaker is about to stop (RFC 8326).
     pub add_graceful_shutdown: bool,
-    /// BLACKHOLE is added, because another community that means the same was received.
-    pub add_blackhole: bool,
-    /// BLACKHOLE was received: some clients do not receive routes that were accepted for it (RFC 7999).
+    /// BLACKHOLE was received, or a community that means the same: some clients do not receive routes that were accepted for it (RFC 7999).
     pub blackhole: bool,
     /// NO_EXPORT was received and is honoured: no external neighbor receives the route.
     pub no_export: bool,
@@ -60,7 +58,6 @@ impl AudienceSpec {
         add_no_advertise: false,
         add_no_advertise_to: Vec::new(),
         add_graceful_shutdown: false,
-        add_blackhole: false,
         blackhole: false,
         no_export: false,
         no_advertise: false,
@@ -141,7 +138,6 @@ pub(crate) struct ExportActions {
     add_no_advertise: bool,
     add_no_advertise_to: Vec<Asn>,
     pub(crate) add_graceful_shutdown: bool,
-    pub(crate) add_blackhole: bool,
     pub(crate) blackhole: bool,
     pub(crate) no_export: bool,
     pub(crate) no_advertise: bool,
@@ -184,7 +180,7 @@ impl ExportActions {
             Action::NoExportPeer => self.add_no_export_to.push(peer),
             Action::NoAdvertiseAny => self.add_no_advertise = true,
             Action::NoAdvertisePeer => self.add_no_advertise_to.push(peer),
-            Action::Blackhole => self.add_blackhole = true,
+            Action::Blackhole => self.blackhole = true,
         }
     }
 
@@ -263,7 +259,6 @@ impl ExportActions {
             add_no_advertise: self.add_no_advertise,
             add_no_advertise_to: named(self.add_no_advertise_to, self.add_no_advertise),
             add_graceful_shutdown: self.add_graceful_shutdown,
-            add_blackhole: self.add_blackhole,
             blackhole: self.blackhole,
             no_export: self.no_export,
             ..to

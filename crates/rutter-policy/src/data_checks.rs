@@ -35,12 +35,12 @@ pub(crate) fn conclude(
         prefix,
         origin: attributes.origin,
         received_state: attributes.origin_state,
-        is_blackholed_host: attributes.blackhole && prefix.len() == prefix.max_len(),
+        is_blackhole: attributes.blackhole,
     };
     let state = subject.origin_state(settings, data);
     match subject.irr_verdict(settings, data, state) {
         Some(found) => verdict.add_irr(settings, found),
-        None if settings.irr_member().is_some() => verdict.fail_without_irr(settings),
+        None if is_left_out(settings, data) => verdict.fail_without_irr(settings),
         None => {}
     }
     if let Some(state) = state
@@ -54,14 +54,21 @@ pub(crate) fn conclude(
     verdict.finish(settings)
 }
 
+/// Returns whether there are IRR data, but none for the neighbor. Before the first data nothing is known of anybody, and
+/// no route is checked: those that were accepted without the check stay.
+pub(crate) fn is_left_out(settings: &ImportSettings, data: &FilterData) -> bool {
+    let rules = |member| data.irr.as_ref().map(|irr| irr.rules(member).is_some());
+    settings.irr_member().and_then(rules) == Some(false)
+}
+
 /// The parts of a route that outside data speak about.
 pub(crate) struct Subject {
     pub(crate) prefix: Prefix,
     pub(crate) origin: Option<Asn>,
     /// The state that the neighbor sends and the policy uses; else ours counts (RFC 8097).
     pub(crate) received_state: Option<Rov>,
-    /// A host route with BLACKHOLE may be longer than its registrations allow (RFC 7999).
-    pub(crate) is_blackholed_host: bool,
+    /// A route with BLACKHOLE may be longer than its registrations allow (RFC 7999).
+    pub(crate) is_blackhole: bool,
 }
 
 impl Subject {
@@ -73,7 +80,7 @@ impl Subject {
         };
         if settings.validates_origin() || irr().is_some() {
             self.received_state
-                .or_else(|| data.validate_origin(self.prefix, self.origin, self.is_blackholed_host))
+                .or_else(|| data.validate_origin(self.prefix, self.origin, self.is_blackhole))
         } else {
             None
         }
@@ -93,7 +100,7 @@ impl Subject {
         let check = |prefix| irr.check_with(member, prefix, origin, is_valid);
         irr.rules(member)?;
         let found = check(self.prefix);
-        if !self.is_blackholed_host || !found.prefix_fault() {
+        if !self.is_blackhole || !found.prefix_fault() {
             return Some(found);
         }
         let lengths = (0..self.prefix.len()).rev();
@@ -127,8 +134,8 @@ impl Draft {
         }
     }
 
-    /// Without data for the neighbor nothing is registered for it. A new member must not be able to announce everything
-    /// until its data arrive.
+    /// If only this neighbor has no data, nothing is registered for it. A new member must not be able to announce
+    /// everything until its data arrive.
     fn fail_without_irr(&mut self, settings: &ImportSettings) {
         if settings.irr_invalid == CheckAction::Reject {
             self.fail(CheckAction::Reject, RejectReason::PrefixNotInAsSet);

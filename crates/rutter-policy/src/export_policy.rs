@@ -203,7 +203,7 @@ pub struct ExportSettings {
     pub well_known: WellKnown,
     /// Remove action communities before advertising.
     pub scrub: bool,
-    /// Add NO_EXPORT to routes with BLACKHOLE (RFC 7999 §3.2).
+    /// Add NO_EXPORT to routes that were accepted for BLACKHOLE (RFC 7999 §3.2).
     pub blackhole_no_export: bool,
     /// Some neighbor's routes with BLACKHOLE are accepted for it (RFC 7999).
     pub accepts_blackhole: bool,
@@ -213,7 +213,7 @@ pub struct ExportSettings {
     pub class_tags: Vec<ClassTag>,
     /// Mark routes with the validation state of their origin as RFC 8097 has it.
     pub send_origin_state: bool,
-    /// The next hop of routes with BLACKHOLE, where it replaces the received one.
+    /// The next hop of routes that were accepted for BLACKHOLE, where it replaces the received one.
     pub blackhole_next_hop: PerFamily<Option<IpAddr>>,
     /// 16-bit aliases of members with 32-bit AS numbers, for standard communities.
     pub aliases: Vec<(u16, Asn)>,
@@ -302,17 +302,9 @@ impl ExportPolicy {
             hits.filter_map(|c| self.table.large(c))
                 .for_each(|hit| actions.add(hit, thresholds));
         }
-        if actions.add_blackhole {
-            self.honour_blackhole(&mut actions);
-            actions.add_blackhole &= self.settings.accepts_blackhole;
-        }
+        actions.blackhole &= self.settings.accepts_blackhole;
         actions.add_graceful_shutdown = self.settings.graceful_shutdown;
         actions.audience(thresholds)
-    }
-
-    fn honour_blackhole(&self, actions: &mut ExportActions) {
-        actions.blackhole |= self.settings.accepts_blackhole;
-        actions.add_no_export |= self.settings.blackhole_no_export;
     }
 
     /// Returns whether the route is advertised unchanged to all clients: no community asks for an action, and none is
@@ -326,9 +318,7 @@ impl ExportPolicy {
             Community::NO_ADVERTISE | Community::NO_EXPORT | Community::NO_EXPORT_SUBCONFED => {
                 honour
             }
-            Community::BLACKHOLE => {
-                self.settings.blackhole_no_export || self.settings.accepts_blackhole
-            }
+            Community::BLACKHOLE => self.settings.accepts_blackhole,
             _ => false,
         };
         let has_tags = !self.tags.is_empty();
@@ -374,6 +364,7 @@ impl ExportPolicy {
         one.class_tags == two.class_tags
             && one.send_origin_state == two.send_origin_state
             && one.blackhole_next_hop == two.blackhole_next_hop
+            && one.blackhole_no_export == two.blackhole_no_export
     }
 
     /// The communities that mark routes of a class that a neighbor with this AS announced.
@@ -401,7 +392,7 @@ impl ExportPolicy {
             Community::NO_EXPORT | Community::NO_EXPORT_SUBCONFED if honour => {
                 actions.no_export = true;
             }
-            Community::BLACKHOLE => self.honour_blackhole(actions),
+            Community::BLACKHOLE => actions.blackhole = true,
             _ => {}
         }
     }

@@ -19,8 +19,6 @@ pub(crate) struct FamilyChecks<B> {
     /// Prefixes must be inside this prefix (bits and length); length 0 accepts all.
     inside: (B, u8),
     lengths: LengthRange,
-    /// The host length, which is also accepted for routes with BLACKHOLE.
-    host_len: u8,
     allowed: Option<RangeTable<B>>,
 }
 
@@ -45,12 +43,13 @@ impl<B: Bits> FamilyChecks<B> {
         if len < self.inside.1 || bits.masked(self.inside.1) != self.inside.0 {
             return Some(RejectReason::NotGlobalUnicast);
         }
-        let host = blackhole && len == self.host_len;
-        if !self.lengths.contains(len) && !host {
+        let is_long_blackhole = blackhole && len > self.lengths.max;
+        if !self.lengths.contains(len) && !is_long_blackhole {
             return Some(RejectReason::PrefixLength);
         }
         let allowed = self.allowed.as_ref()?;
-        let listed = allowed.matching(bits, len).is_some() || (host && allowed.covers(bits, len));
+        let listed =
+            allowed.matching(bits, len).is_some() || (blackhole && allowed.covers(bits, len));
         (!listed).then_some(RejectReason::PrefixNotAllowed)
     }
 }
@@ -162,7 +161,6 @@ fn family_checks<B: Bits>(
         } else {
             any
         },
-        host_len,
         allowed: (checks && !settings.allow_prefixes.is_empty())
             .then(|| RangeTable::new(whole.chain(allowed.1.iter().copied()))),
     }

@@ -21,20 +21,25 @@ pub struct FilterData {
 }
 
 impl FilterData {
-    /// Validates the origin of a route (RFC 6811 §2), `None` without VRPs. A blackholed host route may be longer than
-    /// the VRPs allow.
-    pub fn validate_origin(&self, prefix: Prefix, origin: Option<Asn>, host: bool) -> Option<Rov> {
+    /// Validates the origin of a route (RFC 6811 §2), `None` without VRPs. A route that is accepted for BLACKHOLE may be
+    /// longer than the VRPs allow.
+    pub fn validate_origin(
+        &self,
+        prefix: Prefix,
+        origin: Option<Asn>,
+        blackhole: bool,
+    ) -> Option<Rov> {
         let vrps = self.vrps.as_ref()?;
         let asn = origin.map(|asn| asn.0);
-        Some(match host {
+        Some(match blackhole {
             false => vrps.validate(prefix, asn),
-            true => validate_host(vrps, prefix, asn),
+            true => validate_any_length(vrps, prefix, asn),
         })
     }
 }
 
-/// Validates the origin of a host route without regard to the maximum lengths of VRPs.
-fn validate_host(vrps: &Vrps, prefix: Prefix, origin: Option<u32>) -> Rov {
+/// Validates the origin of a route without regard to the maximum lengths of VRPs.
+fn validate_any_length(vrps: &Vrps, prefix: Prefix, origin: Option<u32>) -> Rov {
     let mut state = Rov::NotFound;
     for vrp in vrps.covering(prefix) {
         if Some(vrp.asn) == origin && vrp.asn != 0 {

@@ -10,7 +10,7 @@ use rutter_net::{Asn, Family, Prefix};
 use rutter_rpki::Rov;
 use rutter_wire::attr::Attributes;
 
-use crate::data_checks::Subject;
+use crate::data_checks::{Subject, is_left_out};
 use crate::origin_state_community;
 use crate::path_checks::PathChecks;
 use crate::path_verification;
@@ -95,7 +95,7 @@ fn all(
             true => origin_state_community::received(attributes),
             false => None,
         },
-        is_blackholed_host: blackhole && prefix.len() == prefix.max_len(),
+        is_blackhole: blackhole,
     };
     data_findings(settings, data, &subject, &mut out);
     aspa_findings(settings, data, attributes, &mut out);
@@ -259,10 +259,13 @@ fn irr_findings(
     let (CheckAction::Reject, Some(member)) = (settings.irr_invalid, settings.irr_member()) else {
         return;
     };
-    let found = subject.irr_verdict(settings, data, state);
-    let (Some(found), Some(irr)) = (found, data.irr.as_ref()) else {
+    if is_left_out(settings, data) {
         let text = "no IRR data have arrived for this member yet; see `rutter show sources`";
         return push(out, RejectReason::PrefixNotInAsSet, text);
+    }
+    let found = subject.irr_verdict(settings, data, state);
+    let (Some(found), Some(irr)) = (found, data.irr.as_ref()) else {
+        return;
     };
     let (prefix, origin) = (subject.prefix, subject.origin);
     let evidence = irr.find(
@@ -273,9 +276,14 @@ fn irr_findings(
     );
     let origin = origin.map_or("no AS".to_owned(), |asn| format!("AS{asn}"));
     if found.origin_fault() {
-        let sets = match evidence.as_sets.as_slice() {
-            [] => "the member has no AS-SET".to_owned(),
-            sets => format!("it is not in {}", sets.join(", ")),
+        let sets = match (evidence.as_sets.as_slice(), evidence.unread_sets.as_slice()) {
+            ([], []) => "the member has no AS-SET".to_owned(),
+            ([], unread) => format!("{} not read yet", unread.join(", ")),
+            (sets, []) => format!("it is not in {}", sets.join(", ")),
+            (sets, unread) => {
+                let (sets, unread) = (sets.join(", "), unread.join(", "));
+                format!("it is not in {sets}; not read yet: {unread}")
+            }
         };
         let text = format!("the origin is {origin}, {sets}");
         push(out, RejectReason::OriginNotInAsSet, text);
@@ -393,14 +401,14 @@ fn shape_findings(settings: &ImportSettings, prefix: Prefix, blackhole: bool, ou
             format!("{prefix} is outside {GLOBAL_UNICAST}"),
         );
     }
-    let host = blackhole && prefix.len() == PrefixMatch::or_longer(prefix).max_len;
     let range = settings.prefix_length[prefix.family()];
-    if !range.contains(prefix.len()) && !host {
+    let is_long_blackhole = blackhole && prefix.len() > range.max;
+    if !range.contains(prefix.len()) && !is_long_blackhole {
         let evidence = format!("length is {}, accepted: {range}", prefix.len());
         push(out, RejectReason::PrefixLength, evidence);
     }
     let allows =
-        |entry: &PrefixMatch| entry.matches(prefix) || (host && entry.prefix.covers(prefix));
+        |entry: &PrefixMatch| entry.matches(prefix) || (blackhole && entry.prefix.covers(prefix));
     if !settings.allow_prefixes.is_empty() && !settings.allow_prefixes.iter().any(allows) {
         let evidence = format!(
             "{prefix} is none of the {} allowed prefixes",

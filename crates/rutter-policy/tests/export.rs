@@ -116,11 +116,6 @@ fn added_communities() {
     assert!(found.adds_no_advertise_for(Asn(2)) && !found.adds_no_advertise_for(Asn(1)));
     let found = audience(exchange(), "65281:64500 65281:1");
     assert!(found.add_no_export && found.add_no_export_to.is_empty());
-    let blackhole = ExportSettings {
-        blackhole_no_export: true,
-        ..exchange()
-    };
-    assert!(audience(blackhole, "65535:666").adds_no_export_for(Asn(1)));
 }
 
 #[test]

@@ -347,7 +347,7 @@ fn prefixes() {
 }
 
 #[test]
-fn host_routes_pass_with_the_blackhole_community_only() {
+fn longer_routes_pass_with_the_blackhole_community_only() {
     let allowed = PrefixMatch::exact("193.0.0.0/21".parse().unwrap());
     let settings = ImportSettings {
         allow_prefixes: vec![allowed],
@@ -359,7 +359,9 @@ fn host_routes_pass_with_the_blackhole_community_only() {
         ("193.0.0.0/24", false, Some(RejectReason::PrefixNotAllowed)),
         ("193.0.1.1/32", false, Some(RejectReason::PrefixLength)),
         ("193.0.1.1/32", true, None),
-        ("193.0.1.0/31", true, Some(RejectReason::PrefixLength)),
+        ("193.0.1.0/31", true, None),
+        ("193.0.1.0/31", false, Some(RejectReason::PrefixLength)),
+        ("192.0.0.0/7", true, Some(RejectReason::PrefixLength)),
         ("193.0.8.1/32", true, Some(RejectReason::PrefixNotAllowed)),
         ("10.0.0.1/32", true, Some(RejectReason::Bogon)),
     ] {

@@ -129,6 +129,33 @@ fn blackhole_routes_go_only_to_clients_that_want_them() {
 }
 
 #[test]
+fn only_routes_accepted_for_blackhole_receive_no_export() {
+    let mut lab = Lab::empty();
+    let no_export = |on| export(move |settings| settings.blackhole_no_export = on);
+    lab.rib.replace_export(no_export(true), || {});
+    lab.add(member(1, 1, ClientOptions::default()), |_| {});
+    lab.add(member(2, 2, ClientOptions::default()), |_| {});
+    lab.add(neighbor(3, CLIENT, 3), |_| {});
+    let blackhole = |path: &[u32]| {
+        Block::new(path)
+            .with(0xc0, code::COMMUNITIES, &[0xff, 0xff, 0x02, 0x9a])
+            .0
+    };
+    lab.announce(0, &blackhole(&[1]), "203.0.113.1/32");
+    let sent = communities(&lab.block(1).unwrap());
+    assert_eq!(sent, ["65535:666", "65535:65281"]);
+    lab.announce(2, &blackhole(&[3]), "198.51.100.0/24");
+    let sent = communities(&lab.block(1).unwrap());
+    assert_eq!(sent, ["65535:666"], "this member may not blackhole");
+    // A reload without `add-no-export` sends the blackhole route again, and no other.
+    (0..3).for_each(|peer| drop(lab.received(PeerId(peer))));
+    lab.rib.replace_export(no_export(false), || {});
+    lab.rib.flush();
+    assert_eq!(lab.received(PeerId(0)), []);
+    assert_eq!(communities(&lab.block(1).unwrap()), ["65535:666"]);
+}
+
+#[test]
 fn an_own_community_means_the_same_as_blackhole() {
     let mut lab = Lab::empty();
     let notation = "self:666:0".parse().unwrap();

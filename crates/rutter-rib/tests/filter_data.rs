@@ -457,3 +457,53 @@ fn registrations_may_mark_routes_instead_of_rejecting_them() {
     let neither = [large("64500:2000:2"), large("64500:2000:4")];
     assert_eq!(larges(&lab.block(1).unwrap()), neither);
 }
+
+#[test]
+fn before_the_first_irr_data_no_route_is_rejected_by_them() {
+    let mut lab = irr_exchange(BOTH, CheckAction::Reject);
+    let without = FilterData {
+        irr: None,
+        ..FilterData::clone(&usual_data())
+    };
+    lab.rib.replace_filter_data(Arc::new(without), || {});
+    assert_eq!(verdict(&mut lab, &[1, 9], "186.0.0.0/16"), None);
+    // The first data arrive, and the check counts for the route that is there.
+    lab.rib.replace_filter_data(irr(BOTH), || {});
+    let origin = Some(RejectReason::OriginNotInAsSet);
+    assert_eq!(verdicts(&lab, "186.0.0.0/16"), [origin]);
+}
+
+#[test]
+fn a_new_member_is_rejected_until_its_registrations_are_there() {
+    let mut lab = irr_exchange(BOTH, CheckAction::Reject);
+    let others = FilterData {
+        irr: Some(Arc::new(IrrBuilder::new().build().unwrap())),
+        ..FilterData::default()
+    };
+    lab.rib.replace_filter_data(Arc::new(others), || {});
+    let prefix = Some(RejectReason::PrefixNotInAsSet);
+    assert_eq!(verdict(&mut lab, &[1], "185.0.0.0/16"), prefix);
+    let explained = lab.rib.explain("185.0.0.0/16".parse().unwrap()).unwrap();
+    let evidence = &explained.candidates[0].findings[0].evidence;
+    assert!(evidence.contains("no IRR data have arrived"), "{evidence}");
+}
+
+#[test]
+fn the_evidence_names_as_sets_that_are_not_read_yet() {
+    let mut lab = irr_exchange(BOTH, CheckAction::Reject);
+    let mut builder = IrrBuilder::new();
+    builder.add_member(IrrMember(0), BOTH);
+    builder.add_origins(IrrMember(0), "AS1", [1]);
+    builder.add_unread_set(IrrMember(0), "AS-NEW");
+    let data = FilterData {
+        irr: Some(Arc::new(builder.build().unwrap())),
+        ..FilterData::default()
+    };
+    lab.rib.replace_filter_data(Arc::new(data), || {});
+    let origin = Some(RejectReason::OriginNotInAsSet);
+    assert_eq!(verdict(&mut lab, &[1, 9], "185.1.0.0/16"), origin);
+    let explained = lab.rib.explain("185.1.0.0/16".parse().unwrap()).unwrap();
+    let evidence = &explained.candidates[0].findings[0].evidence;
+    let expected = "the origin is AS9, it is not in AS1; not read yet: AS-NEW";
+    assert_eq!(evidence, expected);
+}

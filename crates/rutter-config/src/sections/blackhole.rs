@@ -9,7 +9,7 @@ use crate::key_rows::{KeyRows, section};
 use crate::toml_values::Item;
 
 section! {
-    /// Accept /32 and /128 routes that carry BLACKHOLE (RFC 7999).
+    /// Accept longer routes than usual, up to /32 and /128, if they carry BLACKHOLE (RFC 7999).
     pub struct Blackhole = "blackhole" {
         /// IPv4: reject them; propagate them with their next hop (`true` is the same); propagate them with the next hop of this table.
         "v4": "false, `\"propagate\"`, `\"rewrite\"`", default "false", reload Reevaluates

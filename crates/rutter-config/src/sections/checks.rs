@@ -48,7 +48,7 @@ section! {
         /// Prefixes that are rejected from all neighbors (reason 3).
         "black-list": "prefixes", default "none", reload Reevaluates
             => black_list: Vec<PrefixMatch> = Vec::new(), read prefix_matches;
-        /// Accept /32 and /128 routes that carry BLACKHOLE (RFC 7999). For the table, see below.
+        /// Accept longer routes than usual, up to /32 and /128, if they carry BLACKHOLE (RFC 7999). For the table, see below.
         "blackhole": "true, false, or `{ v4 = true, v6 = \"rewrite\", … }`", default "false", reload Reevaluates
             => blackhole: Blackhole = Blackhole::new(), edit blackhole;
         /// Routes with GRACEFUL_SHUTDOWN (RFC 8326) get LOCAL_PREF 0.

@@ -33,8 +33,6 @@ impl AddedCommunities {
     pub const LLGR_STALE: u8 = 4;
     /// RFC 8326: this speaker is about to stop.
     pub const GRACEFUL_SHUTDOWN: u8 = 8;
-    /// RFC 7999: another community that means the same was received.
-    pub const BLACKHOLE: u8 = 16;
 
     /// Adds a community if `on`.
     #[must_use]
@@ -48,7 +46,6 @@ impl AddedCommunities {
             (Self::NO_ADVERTISE, Community::NO_ADVERTISE),
             (Self::LLGR_STALE, Community::LLGR_STALE),
             (Self::GRACEFUL_SHUTDOWN, Community::GRACEFUL_SHUTDOWN),
-            (Self::BLACKHOLE, Community::BLACKHOLE),
         ]
         .into_iter()
         .filter_map(move |(bit, community)| (self.0 & bit != 0).then_some(community))
@@ -161,8 +158,7 @@ impl Audience {
                 .with(
                     AddedCommunities::GRACEFUL_SHUTDOWN,
                     spec.add_graceful_shutdown && external,
-                )
-                .with(AddedCommunities::BLACKHOLE, spec.add_blackhole),
+                ),
             class: ClassId::PLAIN,
         };
         if modification == Modification::default() {

@@ -6,6 +6,7 @@ use rutter_net::{Asn, Community, ExtendedCommunity, Family, Ipv4Prefix, Ipv6Pref
 use rutter_policy::{Class, ExportPolicy, Tags};
 use rutter_wire::attr::{self, Attributes, RawAttribute, code};
 use rutter_wire::nlri;
+use smallvec::SmallVec;
 
 use crate::adj_rib_in::class_table::ClassTable;
 use crate::adj_rib_in::table::Key;
@@ -211,7 +212,7 @@ impl Rewriter<'_, '_> {
         if self.is_internal() {
             codes.push(code::LOCAL_PREF);
         }
-        if self.well_known().next().is_some() || !self.tags.standard.is_empty() {
+        if !self.well_known().is_empty() || !self.tags.standard.is_empty() {
             codes.push(code::COMMUNITIES);
         }
         if self.reflects() {
@@ -318,19 +319,26 @@ impl Rewriter<'_, '_> {
         attr::write_attr(self.out, OPTIONAL, code::CLUSTER_LIST, &value);
     }
 
-    /// The well-known communities to add. BLACKHOLE is added only to routes that were accepted for it: another neighbor's
-    /// community of the same value means nothing.
-    fn well_known(&self) -> impl Iterator<Item = Community> + use<> {
-        let is_blackhole = self.class.blackhole;
-        let added = self.modification.added.iter();
-        added.filter(move |community| *community != Community::BLACKHOLE || is_blackhole)
+    /// The well-known communities to add, each once. The class decides on those of blackholing, not a received community:
+    /// that of a neighbor whose routes are not accepted for BLACKHOLE means nothing.
+    fn well_known(&self) -> SmallVec<[Community; 6]> {
+        let mut all: SmallVec<[Community; 6]> = self.modification.added.iter().collect();
+        if self.class.blackhole {
+            all.push(Community::BLACKHOLE);
+            let is_added = all.contains(&Community::NO_EXPORT);
+            if self.policy.settings().blackhole_no_export && !is_added {
+                all.push(Community::NO_EXPORT);
+            }
+        }
+        all
     }
 
     fn write_communities(&mut self) {
         let received: Vec<Community> = self.attributes.communities().collect();
         let policy = self.policy;
         let kept = received.iter().copied().filter(|c| !policy.removes(*c));
-        let well_known = self.well_known().filter(|c| !received.contains(c));
+        let well_known = self.well_known().into_iter();
+        let well_known = well_known.filter(|c| !received.contains(c));
         let all = kept
             .chain(well_known)
             .chain(self.tags.standard.iter().copied());
