@@ -11,9 +11,18 @@ use super::settings::IrrSettings;
 use super::store::{FileKey, IrrStore};
 use super::wanted::Wanted;
 
-/// Builds the data in force. With `known_only`, a member of which an answer is missing is left out, so that its routes
-/// are not checked: nothing is known about them before the first refresh. Otherwise missing answers add nothing. Returns
-/// the data, and whether a member was left out.
+/// The meaning of an answer that is missing, for the members that need it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MissingAnswers {
+    /// There never were data: the routes of the member are not checked. Those that were accepted before stay.
+    SwitchOff,
+    /// The data are a last good copy, which lacks the member: it is left out, and its routes are rejected.
+    LeaveOut,
+    /// A refresh was complete: only what is known counts.
+    AddNothing,
+}
+
+/// Builds the data in force. Returns them, and whether a member lacks an answer and is therefore left out or not checked.
 ///
 /// # Errors
 /// If there are too many entries.
@@ -21,7 +30,7 @@ pub(crate) fn assemble(
     settings: &IrrSettings,
     store: &IrrStore,
     wanted: &Wanted,
-    known_only: bool,
+    missing: MissingAnswers,
 ) -> Result<(IrrData, bool), IrrTooLarge> {
     let mut left_out = false;
     let mut builder = IrrBuilder::new();
@@ -29,8 +38,12 @@ pub(crate) fn assemble(
         let Some(Some(member)) = settings.members.get(usize::from(*number)) else {
             continue;
         };
-        if known_only && !sets.iter().all(|set| is_known(settings, store, set)) {
+        let is_known = || sets.iter().all(|set| is_known(settings, store, set));
+        if missing != MissingAnswers::AddNothing && !is_known() {
             left_out = true;
+            if missing == MissingAnswers::SwitchOff {
+                builder.add_unchecked_member(IrrMember(*number));
+            }
             continue;
         }
         add_member(&mut builder, IrrMember(*number), member);
@@ -69,8 +82,10 @@ fn add_sets(
 ) {
     for set in sets {
         let name = set.to_string();
-        let asns = store.asns(set, View::Good).unwrap_or_default();
-        builder.add_origins(number, &name, asns.iter().copied());
+        match store.asns(set, View::Good) {
+            Some(asns) => builder.add_origins(number, &name, asns.iter().copied()),
+            None => builder.add_unread_set(number, &name),
+        }
         if let Some(list) = store.list(set).filter(|list| !list.rows.is_empty()) {
             let path = path_of(settings, &name).unwrap_or(Path::new(""));
             builder.add_list(number, &path.display().to_string(), list.rows.iter());

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use rutter_irr::{AsSetName, IrrData, OriginSet};
+use tracing::{info, warn};
 
-use super::assemble::assemble;
+use super::assemble::{MissingAnswers, assemble};
 use super::copy;
 use super::decision::Refusals;
 use super::fetch::{fetch_origins, fetch_sets};
@@ -69,7 +70,6 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
 
     /// Runs until the signals end it.
     pub fn run(mut self, signals: &SourceSignals) {
-        self.load();
         let mut next = Instant::now();
         loop {
             let timeout = next.saturating_duration_since(Instant::now());
@@ -85,6 +85,9 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
                 self.settings = settings;
             }
             let accepted = wake.accept && self.refusals.accept(&mut self.store);
+            if accepted {
+                info!("irr: an operator accepted data that had shrunk");
+            }
             if is_due {
                 let start = Instant::now();
                 self.refresh(signals, Scope::All, accepted || wake.settings);
@@ -109,7 +112,7 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
     }
 
     /// Loads the copy on disk and publishes it.
-    fn load(&mut self) {
+    pub fn load(&mut self) {
         match self.copy.load() {
             Ok(None) => {}
             Ok(Some(last_good)) => match copy::read(&last_good.data) {
@@ -126,15 +129,21 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
             },
             Err(error) => self.report.copy_error = Some(error.to_string()),
         }
+        if let Some(why) = &self.report.copy_error {
+            warn!("irr: {why}; the data are fetched again");
+        }
         self.wanted = Wanted::new(&self.settings, &self.store);
         if self.report.updated_at.is_some() {
             self.publish();
+        } else {
+            info!("irr: there are no data yet, and no route is checked until they arrive");
         }
         self.show();
     }
 
     /// Reads the files, fetches answers, decides on them and publishes changes; all data, if `forced`.
     fn refresh(&mut self, signals: &SourceSignals, scope: Scope, forced: bool) {
+        let refused = self.refusals.clone();
         read_files(&self.settings, &mut self.store);
         let limit = self.settings.refuse_shrink;
         let mut changed = self.refusals.decide_files(&mut self.store, limit);
@@ -147,6 +156,7 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
             .refusals
             .decide_answers(&mut self.store, &self.wanted, limit);
         self.store.retain(&self.wanted);
+        self.log_refusals(&refused);
         let is_first = went_through && !self.report.is_complete;
         self.report.is_complete |= went_through;
         if scope == Scope::All || !went_through {
@@ -155,7 +165,9 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
         if changed || forced || (is_first && self.is_preliminary) {
             self.publish();
         }
-        if changed || (went_through && scope == Scope::All) {
+        // A copy without a complete refresh would say that the other members are new.
+        let is_news = changed || (went_through && scope == Scope::All);
+        if is_news && self.report.updated_at.is_some() {
             self.save();
         }
         self.show();
@@ -204,26 +216,52 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
         sets && prefixes
     }
 
+    /// Notes the outcome of a refresh. The first failure is logged, then each time their number has doubled.
     fn conclude(&mut self, went_through: bool) {
         self.report.attempts += 1;
         self.report.is_failing = !went_through;
         if went_through {
+            if self.failures > 0 {
+                info!("irr: a refresh is complete again");
+            }
             self.failures = 0;
             self.report.updated_at = Some(unix_seconds());
-        } else {
-            self.failures = self.failures.saturating_add(1);
+            return;
+        }
+        self.failures = self.failures.saturating_add(1);
+        if self.failures.is_power_of_two() {
+            let (failures, errors) = (self.failures, self.report.errors.join("; "));
+            warn!("irr: no server answered all queries, attempt {failures}: {errors}");
+        }
+    }
+
+    fn log_refusals(&self, before: &Refusals) {
+        if self.refusals == *before {
+            return;
+        }
+        if let Some(refused) = self.overview().refused() {
+            warn!("irr: data are refused: {refused}; `rutter source accept irr` accepts them");
         }
     }
 
     fn publish(&mut self) {
-        let known_only = !self.report.is_complete;
-        match assemble(&self.settings, &self.store, &self.wanted, known_only) {
+        let missing = match (self.report.is_complete, self.report.updated_at) {
+            (true, _) => MissingAnswers::AddNothing,
+            (false, Some(_)) => MissingAnswers::LeaveOut,
+            (false, None) => MissingAnswers::SwitchOff,
+        };
+        match assemble(&self.settings, &self.store, &self.wanted, missing) {
             Ok((data, left_out)) => {
                 self.is_preliminary = left_out;
                 self.report.entries = data.entries() as u64;
                 (self.publish)(Arc::new(data));
+                let (entries, sets) = (self.report.entries, self.wanted.named().count());
+                info!("irr: {entries} entries for {sets} AS-SETs are in force");
             }
-            Err(error) => self.report.errors.push(error.to_string()),
+            Err(error) => {
+                warn!("irr: {error}");
+                self.report.errors.push(error.to_string());
+            }
         }
     }
 
@@ -231,19 +269,26 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
         let time = self.report.updated_at.unwrap_or_else(unix_seconds);
         let store = &self.store;
         let saved = self.copy.save(time, |out| copy::write(store, out));
-        self.report.copy_error = saved.err().map(|error| error.to_string());
+        let error = saved.err().map(|error| error.to_string());
+        if let Some(why) = error.as_ref().filter(|_| error != self.report.copy_error) {
+            warn!("irr: the last good copy is not written: {why}");
+        }
+        self.report.copy_error = error;
     }
 
-    fn show(&self) {
-        let overview = Overview {
+    fn overview(&self) -> Overview<'_> {
+        Overview {
             settings: &self.settings,
             store: &self.store,
             wanted: &self.wanted,
             refusals: &self.refusals,
             report: &self.report,
             now: unix_seconds(),
-        };
-        *self.shared.status.lock() = overview.rows();
+        }
+    }
+
+    fn show(&self) {
+        *self.shared.status.lock() = self.overview().rows();
     }
 }
 

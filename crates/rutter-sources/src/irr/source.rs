@@ -20,8 +20,9 @@ use crate::{LastGood, Source, SourceState, SourceStatus, SourceThread};
 /// * A server, AS-SET or file that fails keeps its last good answer in force. The next server is used when one fails.
 /// * Data that shrank too much wait for [`accept`](Source::accept). An AS-SET that became empty, or lost many entries, is
 ///   refused alone.
-/// * Before the first complete refresh, a member of which an answer is missing is left out of the data: its routes are
-///   not checked. Later, missing answers of a member add nothing.
+/// * Before the first complete refresh, the routes of a member of which an answer is missing are not checked. If there is
+///   a last good copy, such a member is new: it is left out of the data, and its routes are rejected. Later, missing
+///   answers of a member add nothing.
 #[derive(Debug)]
 pub struct IrrSource {
     thread: SourceThread,
@@ -33,7 +34,7 @@ impl Source for IrrSource {
     type Settings = IrrSettings;
     type Data = Arc<IrrData>;
 
-    /// Starts the thread. The last good copy is the file `irr` in `state_folder`.
+    /// Publishes the last good copy, and starts the thread. The copy is the file `irr` in `state_folder`.
     fn start(
         settings: IrrSettings,
         state_folder: &Path,
@@ -46,7 +47,9 @@ impl Source for IrrSource {
         });
         let path = state_folder.join(NAME);
         let copy = LastGood::new(path, NAME, copy::VERSION, MAX_COPY);
-        let runner = Runner::new(Arc::clone(&shared), copy, publish);
+        let mut runner = Runner::new(Arc::clone(&shared), copy, publish);
+        // Before the first session: without data no route would be checked.
+        runner.load();
         let thread = SourceThread::start("source-irr", move |signals| runner.run(signals))?;
         Ok(IrrSource { thread, shared })
     }

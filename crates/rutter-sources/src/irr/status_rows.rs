@@ -93,8 +93,10 @@ impl Overview<'_> {
         if let Some(server) = &self.report.server {
             detail += &format!(", from {server}");
         }
-        if self.report.attempts == 0 && self.report.updated_at.is_some() {
-            detail += ", last good copy";
+        match self.report.updated_at {
+            None => detail += ", no complete data yet: routes are not checked without them",
+            Some(_) if self.report.attempts == 0 => detail += ", last good copy",
+            Some(_) => {}
         }
         detail
     }
@@ -115,7 +117,8 @@ impl Overview<'_> {
         (!errors.is_empty()).then(|| errors.join("; "))
     }
 
-    fn refused(&self) -> Option<String> {
+    /// The changes that wait for an operator.
+    pub fn refused(&self) -> Option<String> {
         let refusals = self.refusals;
         let overall = refusals
             .overall

@@ -18,6 +18,8 @@ pub(super) struct Selection {
     in_force: Option<InForce>,
     guards: BTreeMap<Origin, SetGuard>,
     limit_percent: Option<u8>,
+    /// ASPAs are wanted: data without any have lost them.
+    wants_aspas: bool,
     refusals: Vec<(Origin, String)>,
 }
 
@@ -42,16 +44,18 @@ pub(super) enum Choice {
 }
 
 impl Selection {
-    pub fn new(limit_percent: Option<u8>) -> Self {
+    pub fn new(limit_percent: Option<u8>, wants_aspas: bool) -> Self {
         Selection {
             limit_percent,
+            wants_aspas,
             ..Selection::default()
         }
     }
 
-    /// Changes the limit of the guards.
-    pub fn set_limit(&mut self, limit_percent: Option<u8>) {
+    /// Changes the limit of the guards, and whether ASPAs are wanted.
+    pub fn set_limit(&mut self, limit_percent: Option<u8>, wants_aspas: bool) {
         self.limit_percent = limit_percent;
+        self.wants_aspas = wants_aspas;
         for guard in self.guards.values_mut() {
             guard.vrps.set_limit(limit_percent);
             guard.aspas.set_limit(limit_percent);
@@ -106,7 +110,12 @@ impl Selection {
         let limit = self.limit_percent;
         let guard = self.guards.entry(candidate.origin.clone());
         let guard = guard.or_insert_with(|| SetGuard::new(limit));
-        guard.check(in_force.data.sizes(), candidate.content.sizes())
+        let old = in_force.data.sizes();
+        let old = Sizes {
+            aspas: old.aspas.filter(|_| self.wants_aspas),
+            ..old
+        };
+        guard.check(old, candidate.content.sizes())
     }
 
     fn adopt(&mut self, candidate: &Candidate) -> Choice {
@@ -144,14 +153,14 @@ impl SetGuard {
         }
     }
 
-    /// Without ASPAs, a cache speaks a version that has none. That is another thing than fewer ASPAs.
+    /// A cache that falls back to a version without ASPAs has lost all of them.
     fn check(&mut self, old: Sizes, new: Sizes) -> Result<(), String> {
         let vrps = self
             .vrps
             .check(old.vrps.unwrap_or(0), new.vrps.unwrap_or(0));
         let aspas = match (old.aspas, new.aspas) {
-            (Some(old), Some(new)) => self.aspas.check(old, new),
-            _ => Ok(()),
+            (Some(old), new) => self.aspas.check(old, new.unwrap_or(0)),
+            (None, _) => Ok(()),
         };
         vrps.map_err(|shrink| format!("VRPs: {shrink}"))?;
         aspas.map_err(|shrink| format!("ASPAs: {shrink}"))
@@ -210,7 +219,7 @@ mod tests {
 
     #[test]
     fn data_stay_until_they_expire_and_then_the_next_count() {
-        let (start, mut selection) = (Instant::now(), Selection::new(Some(20)));
+        let (start, mut selection) = (Instant::now(), Selection::new(Some(20), true));
         assert_eq!(selection.choose(&[], start), Choice::Same);
         let (one, two) = (
             candidate("one", 10, start),
@@ -233,7 +242,7 @@ mod tests {
 
     #[test]
     fn equal_data_of_another_origin_are_no_change() {
-        let (start, mut selection) = (Instant::now(), Selection::new(None));
+        let (start, mut selection) = (Instant::now(), Selection::new(None, true));
         let two = candidate("two", 9, start);
         assert_eq!(
             selection.choose(std::slice::from_ref(&two), start),
@@ -246,7 +255,7 @@ mod tests {
 
     #[test]
     fn refused_data_are_passed_over_and_stop_the_expiry() {
-        let (start, mut selection) = (Instant::now(), Selection::new(Some(20)));
+        let (start, mut selection) = (Instant::now(), Selection::new(Some(20), true));
         selection.choose(&[candidate("one", 10, start)], start);
         let later = start + EXPIRE * 2;
         let small = candidate("one", 7, later);
@@ -270,8 +279,30 @@ mod tests {
     }
 
     #[test]
+    fn a_cache_that_loses_all_aspas_is_refused_where_they_are_wanted() {
+        let (now, mut selection) = (Instant::now(), Selection::new(Some(20), true));
+        let mut full = candidate("one", 10, now);
+        let mut aspas = rutter_rpki::AspasBuilder::new();
+        let asn = rutter_net::Asn;
+        aspas.add(asn(1), [asn(2)]).unwrap();
+        let Content::Set(data) = &mut full.content else {
+            unreachable!();
+        };
+        data.aspas = Some(Arc::new(aspas.build()));
+        selection.choose(&[full], now);
+        // The cache answers in version 1, which has no ASPAs.
+        let fallen = [candidate("one", 10, now)];
+        assert_eq!(selection.choose(&fallen, now), Choice::Same);
+        let (_, why) = &selection.refusals()[0];
+        assert!(why.starts_with("ASPAs: "), "{why}");
+        selection.set_limit(Some(20), false);
+        assert_eq!(selection.choose(&fallen, now), Choice::Changed);
+        assert!(selection.refusals().is_empty());
+    }
+
+    #[test]
     fn accepted_data_pass_once() {
-        let (now, mut selection) = (Instant::now(), Selection::new(Some(20)));
+        let (now, mut selection) = (Instant::now(), Selection::new(Some(20), true));
         selection.choose(&[candidate("one", 100, now)], now);
         let small = [candidate("one", 10, now), candidate("two", 20, now)];
         assert_eq!(selection.choose(&small, now), Choice::Same);

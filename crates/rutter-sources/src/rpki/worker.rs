@@ -90,7 +90,7 @@ impl Worker {
 
     /// Loads the last good copy and the files, publishes them, and connects to the caches.
     pub fn start(&mut self, settings: RpkiSettings) {
-        self.selection = Selection::new(settings.refuse_shrink);
+        self.selection = Selection::new(settings.refuse_shrink, settings.aspa);
         match self.copy.load(&settings) {
             Ok(copy) => self.loaded = copy,
             Err(why) => self.copy_fails(why),
@@ -165,11 +165,18 @@ impl Worker {
         if report.fault.is_none() {
             cache.time = unix_seconds();
         }
+        let version = |report: &CacheReport| report.data.as_ref().map(|data| data.version);
+        if let (Some(before), Some(now)) = (version(&cache.report), version(&report))
+            && now < before
+        {
+            warn!("rpki: RTR cache {name} fell back from version {before} to {now}");
+        }
         cache.report = report;
     }
 
     fn change_settings(&mut self, settings: RpkiSettings) {
-        self.selection.set_limit(settings.refuse_shrink);
+        self.selection
+            .set_limit(settings.refuse_shrink, settings.aspa);
         let mut old = std::mem::take(&mut self.caches);
         for name in &settings.rtr {
             if self.caches.iter().any(|cache| cache.name == *name) {

@@ -194,3 +194,23 @@ fn sets_beyond_the_limits_fail_alone() {
     let row = bench.row("irr AS-D0").unwrap();
     assert!(row.last_error.unwrap().contains("32 levels"), "{error:?}");
 }
+
+#[test]
+fn members_of_whom_nothing_was_ever_known_are_not_checked() {
+    let folder = Folder::new();
+    let members: [(u32, &[&str]); 2] = [(64_500, &["AS-FOO"]), (64_503, &[])];
+    let list = folder.write("list", "203.0.113.0/24 AS64503\n");
+    // No server answers: only the list is known.
+    let mut settings = settings(&["127.0.0.1:1"], &members);
+    settings.files = vec![("AS64503".to_owned(), list)];
+    let mut bench = Bench::start(settings, &folder);
+    bench.next();
+    assert!(bench.accepts(0, "192.0.2.0/24", 64_999), "not checked");
+    assert!(!bench.accepts(1, "192.0.2.0/24", 64_503), "checked");
+    let whole = bench.wait_state(SourceState::Failing);
+    assert!(whole.detail.contains("routes are not checked"), "{whole:?}");
+    assert!(
+        !folder.0.join("irr").exists(),
+        "no copy of half of the data"
+    );
+}

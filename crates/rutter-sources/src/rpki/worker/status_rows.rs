@@ -93,6 +93,9 @@ impl Worker {
                 "version {}, session {}, serial {}",
                 data.version, data.session, data.serial
             ));
+            if self.settings.aspa && data.version < 2 {
+                details.push("this version has no ASPAs".to_owned());
+            }
         }
         row.detail = details.join(", ");
         let is_old = cache
