@@ -48,6 +48,14 @@ pub enum Special {
     /// Measure the table of the README: S3 to S7 beside other daemons; prints it as Markdown
     Readme(ReadmeArgs),
 
+    /// Measure an exchange's whole policy beside none: like `rutter bench 20x250000/100000 --checks`, with other options
+    /// after it
+    #[command(disable_help_flag = true)]
+    Policy {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+
     /// Let members attack a daemon, and measure the delay of honest members beside them
     Hostile(HostileArgs),
 }
@@ -140,6 +148,23 @@ pub struct Bench {
     #[arg(long, conflicts_with = "attach")]
     pub reload: bool,
 
+    /// Also measure each daemon with an exchange's whole policy: bogons, lengths, first AS, longest path, origins and
+    /// prefixes of an IRR, the RPKI, action communities; then change 0.5 % of the registrations
+    #[arg(long, conflicts_with_all = ["attach", "reload", "under_load"])]
+    pub checks: bool,
+
+    /// Members of --checks, those that connect included
+    #[arg(long, value_name = "N", default_value_t = 320, requires = "checks")]
+    pub members: usize,
+
+    /// Registered prefixes of --checks, all members together [default: 1.2 for each route]
+    #[arg(long, value_name = "N", requires = "checks")]
+    pub entries: Option<usize>,
+
+    /// Validated ROA payloads of --checks
+    #[arg(long, value_name = "N", default_value_t = 500_000, requires = "checks")]
+    pub vrps: usize,
+
     /// The monitor connects after all others have their routes
     #[arg(long)]
     pub late_monitor: bool,
@@ -191,6 +216,8 @@ Examples:
   rutter bench S6 --under-load
   rutter bench 20x20000 --churn 10
   rutter bench 100x50000/20000 --reload --vs bird
+  rutter bench policy --vs bird
+  rutter bench S4 --checks --prefixes prefixes.txt.gz --vs bird
   rutter bench readme --prefixes prefixes.txt.gz --vs bird --svg chart.svg
   rutter bench hostile --vs bird --attack refresh-sweep
   rutter bench 50x20000/8000 --lose-biggest --kill 5 --late-monitor

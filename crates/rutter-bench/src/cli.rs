@@ -20,6 +20,7 @@ use crate::plan::{Phase, Plan, Target};
 use crate::preflight;
 use crate::process;
 use crate::readme;
+use crate::registry::{Registry, RegistrySize};
 use crate::report::{Column, Report};
 use crate::scenario;
 use crate::speaker::{Counters, Offer};
@@ -47,6 +48,13 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Result<bool, Strin
         )),
         Some(Special::Readme(readme)) => with_signals(|| readme::run(&readme)),
         Some(Special::Hostile(hostile)) => with_signals(|| hostile::run(&hostile)),
+        Some(Special::Policy { arguments }) => {
+            let begin = ["rutter bench", "20x250000/100000", "--checks"].map(OsString::from);
+            match BenchArgs::try_parse_from(begin.into_iter().chain(arguments)) {
+                Ok(args) => with_signals(|| bench(&args.bench)),
+                Err(error) => error.exit(),
+            }
+        }
         None => with_signals(|| bench(&args.bench)),
     }
 }
@@ -132,21 +140,43 @@ fn generate(args: &Bench, named: &Named) -> Result<(Workload, usize), String> {
         seed: args.seed,
         peers_per_asn: args.peers_per_asn.get(),
     };
-    Ok((Workload::generate(named.shape, table, settings), dropped))
+    let mut workload = Workload::generate(named.shape, table, settings);
+    if args.checks {
+        let size = RegistrySize {
+            members: args.members,
+            entries: args.entries.unwrap_or(workload.total_routes() * 6 / 5),
+            vrps: args.vrps,
+        };
+        let registry = Registry::draw(&mut workload, size, args.seed);
+        show_progress(format_args!(
+            "{} registered prefixes of {} members, {} VRPs\n",
+            registry.entries,
+            workload.peers.len() + registry.idle.len(),
+            registry.roas.len()
+        ));
+        workload.registry = Some(registry);
+    }
+    Ok((workload, dropped))
 }
 
-fn targets(args: &Bench) -> Vec<(String, Target)> {
+/// The daemons, and whether each has the whole policy.
+fn targets(args: &Bench) -> Vec<(String, Target, bool)> {
     if let Some(address) = args.attach {
         let target = Target::Attach {
             address,
             pid: args.pid,
             visibility: args.visibility,
         };
-        return vec![(address.to_string(), target)];
+        return vec![(address.to_string(), target, false)];
     }
     std::iter::once(&args.daemon)
         .chain(&args.vs)
-        .map(|daemon| (daemon.to_string(), Target::Start(daemon.clone())))
+        .flat_map(|daemon| {
+            let target = Target::Start(daemon.clone());
+            let plain = (daemon.to_string(), target.clone(), false);
+            let checked = (format!("{daemon}, checks"), target, true);
+            std::iter::once(plain).chain(args.checks.then_some(checked))
+        })
         .collect()
 }
 
@@ -155,6 +185,7 @@ fn plan(args: &Bench) -> Plan {
     disturbances.extend(args.slow.map(Disturbance::Slow));
     disturbances.extend(args.late_monitor.then_some(Disturbance::LateMonitor));
     disturbances.extend(args.reload.then_some(Disturbance::Reload));
+    disturbances.extend(args.checks.then_some(Disturbance::Registry));
     disturbances.extend(args.lose_biggest.then_some(Disturbance::LoseBiggest));
     disturbances.extend(args.kill.map(Disturbance::Kill));
     disturbances.extend(
@@ -181,6 +212,7 @@ fn plan(args: &Bench) -> Plan {
             extended_message: args.extended_messages,
             ..Offer::default()
         },
+        checks: false,
     }
 }
 
@@ -188,14 +220,18 @@ fn run_all(args: &Bench, workload: &Arc<Workload>, report: &mut Report) -> Resul
     let (targets, plan) = (targets(args), plan(args));
     report.columns = targets
         .iter()
-        .map(|(name, _)| Column {
+        .map(|(name, ..)| Column {
             name: name.clone(),
             runs: Vec::new(),
             failures: Vec::new(),
         })
         .collect();
     for round in 0..args.runs.get() {
-        for (column, (name, target)) in report.columns.iter_mut().zip(&targets) {
+        for (column, (name, target, checks)) in report.columns.iter_mut().zip(&targets) {
+            let plan = Plan {
+                checks: *checks,
+                ..plan.clone()
+            };
             let bar = Bar::new(
                 &format!("{name} {}/{}", round + 1, args.runs.get()),
                 workload.peers.len(),

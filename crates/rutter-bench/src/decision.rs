@@ -66,6 +66,7 @@ mod tests {
             origin,
             med,
             withheld: false,
+            rejected: [false; 2],
         }
     }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::daemons::control;
 use crate::plan::Plan;
 use crate::policy::Policy;
+use crate::registry::Edition;
 use crate::rng::Rng;
 use crate::scenario::Subject;
 use crate::speaker::{Counters, Fleet, FleetError};
@@ -25,6 +26,8 @@ pub enum Disturbance {
     /// The import policy changes to reject paths of more than four AS numbers, and changes back. Then the export policy
     /// changes to withhold some routes, and changes back.
     Reload,
+    /// The registry changes: about 0.5 % of its entries are others.
+    Registry,
     /// The monitor connects only after all others are exact.
     LateMonitor,
     /// This many peers read 4 KiB every 10 ms until the others are exact, then at full speed.
@@ -105,6 +108,7 @@ impl Stage<'_> {
                 }
                 Disturbance::Churn(changes) => self.churn(changes, late.len(), recoveries)?,
                 Disturbance::Reload => self.reload(late.len(), recoveries)?,
+                Disturbance::Registry => self.change_registry(late.len(), recoveries)?,
                 Disturbance::LateMonitor => {
                     let joining = std::mem::take(&mut late);
                     recoveries.push(self.timed("the monitor connects late", 0, 0, |fleet| {
@@ -178,6 +182,29 @@ impl Stage<'_> {
                 Ok(control::set_policy(kind, folder, policy)?)
             })?);
         }
+        Ok(())
+    }
+
+    /// Gives the daemon the second edition of the registry. The clock starts when it is told to read it.
+    fn change_registry(
+        &mut self,
+        late: usize,
+        recoveries: &mut Vec<Recovery>,
+    ) -> Result<(), FleetError> {
+        let Some((kind, folder)) = self.subject.started().filter(|_| self.plan.checks) else {
+            return Ok(());
+        };
+        control::prepare_registry(kind, folder, &self.fleet.bench().workload)?;
+        let policy = Policy {
+            registry: Some(Edition::Second),
+            ..Policy::default()
+        };
+        let event = "0.5 % of the registrations changed";
+        recoveries.push(self.timed(event, late, 0, |fleet| {
+            fleet.set_policy(policy)?;
+            fleet.progress().start_clock_now();
+            Ok(control::refresh_registry(kind, folder)?)
+        })?);
         Ok(())
     }
 

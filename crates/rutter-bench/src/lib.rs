@@ -27,6 +27,7 @@ pub mod policy;
 mod preflight;
 pub mod process;
 mod readme;
+pub mod registry;
 pub mod report;
 pub mod rng;
 pub mod scenario;

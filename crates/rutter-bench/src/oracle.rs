@@ -5,6 +5,7 @@ use rutter_net::Prefix;
 
 use crate::decision;
 use crate::policy::Policy;
+use crate::registry::Edition;
 use crate::workload::{Route, Workload};
 
 /// Which clients receive the best route, if its owner is a client too.
@@ -142,8 +143,10 @@ impl Oracle {
     /// Returns whether a route takes part in the decision: its peer is up, and the import policy accepts it. If clients
     /// receive their own best routes, a withheld route takes no part.
     fn counts(&self, route: &Route) -> bool {
-        let accepted =
-            self.alive[route.peer as usize] && route.path_len <= self.policy.longest_path;
+        let is_rejected = |edition: Edition| route.rejected[edition as usize];
+        let accepted = self.alive[route.peer as usize]
+            && route.path_len <= self.policy.longest_path
+            && !self.policy.registry.is_some_and(is_rejected);
         accepted && (self.visibility != Visibility::PerClient || self.goes_out(route))
     }
 
@@ -323,6 +326,7 @@ mod tests {
             oracle.set_policy(Policy {
                 longest_path,
                 withholds,
+                ..Policy::default()
             });
             if let Some(peer) = down {
                 oracle.set_alive(peer, false);

@@ -6,7 +6,9 @@ use std::time::Duration;
 use crate::daemons::Daemon;
 use crate::disturbance::Disturbance;
 use crate::oracle::Visibility;
+use crate::policy::Policy;
 use crate::process;
+use crate::registry::Edition;
 use crate::speaker::Offer;
 use crate::under_load::Scene;
 
@@ -49,6 +51,8 @@ pub struct Plan {
     pub settle: Duration,
     /// Capabilities of the clients.
     pub offer: Offer,
+    /// The daemon has an exchange's whole policy, with the registry of the workload.
+    pub checks: bool,
 }
 
 impl Default for Plan {
@@ -64,6 +68,17 @@ impl Default for Plan {
             timeout: Duration::from_secs(600),
             settle: Duration::from_secs(2),
             offer: Offer::default(),
+            checks: false,
+        }
+    }
+}
+
+impl Plan {
+    /// The policy of the daemon at the start.
+    pub(crate) fn policy(&self) -> Policy {
+        Policy {
+            registry: self.checks.then_some(Edition::First),
+            ..Policy::default()
         }
     }
 }

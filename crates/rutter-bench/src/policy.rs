@@ -1,5 +1,7 @@
 //! The changes that the benchmark makes to a daemon's policy.
 
+use crate::registry::Edition;
+
 /// A policy for all clients of the daemon under test; the default accepts and announces everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
@@ -7,6 +9,8 @@ pub struct Policy {
     pub longest_path: u8,
     /// On export: routes with a community of [`WITHHELD`] are withheld from all clients.
     pub withholds: bool,
+    /// On import: the routes that this edition of the registry rejects are rejected.
+    pub registry: Option<Edition>,
 }
 
 impl Default for Policy {
@@ -14,6 +18,7 @@ impl Default for Policy {
         Policy {
             longest_path: u8::MAX,
             withholds: false,
+            registry: None,
         }
     }
 }

@@ -25,6 +25,11 @@ pub(crate) fn check(args: &Bench, clients: usize) -> Result<(), String> {
             "--reload: the benchmark does not know how to reload the policy of {daemon}; it does for rutter, bird and bird3"
         ));
     }
+    if let Some(daemon) = started().find(|daemon| args.checks && !control::reloads(daemon.kind)) {
+        return Err(format!(
+            "--checks: the benchmark does not know how to write the policy of {daemon}; it does for rutter, bird and bird3"
+        ));
+    }
     let kinds: Vec<Option<Kind>> = match args.attach {
         Some(_) => vec![None],
         None => started().map(|daemon| Some(daemon.kind)).collect(),

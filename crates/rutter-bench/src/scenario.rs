@@ -136,7 +136,9 @@ impl Subject {
                     &workload.peers,
                     daemons::Setup {
                         threads: plan.threads,
-                        reloads: plan.disturbances.contains(&Disturbance::Reload),
+                        reloads: plan.disturbances.contains(&Disturbance::Reload)
+                            || plan.checks && plan.disturbances.contains(&Disturbance::Registry),
+                        checks: plan.checks.then_some(workload),
                         ..daemons::Setup::default()
                     },
                 )?;
@@ -184,10 +186,12 @@ pub fn run(
 ) -> Result<Measured, RunError> {
     process::want_files(workload.peers.len() + 200)?;
     let mut subject = Subject::new(target, workload, plan)?;
+    let mut oracle = Oracle::new(workload, subject.visibility);
+    oracle.set_policy(plan.policy());
     let bench = Arc::new(Bench {
         workload: workload.clone(),
         index: Arc::new(PrefixIndex::new(&workload.destinations)),
-        oracle: Arc::new(Oracle::new(workload, subject.visibility)),
+        oracle: Arc::new(oracle),
         deep: plan.deep && plan.offer.four_octet_as,
         probe: Some(latency::probe_prefix(workload)),
     });

@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
+use crate::daemons::bird_checks;
 use crate::daemons::{ROUTER_ID, Site, in_folder, local_asn};
 use crate::policy::{Policy, TAG, WITHHELD};
 
@@ -24,6 +25,9 @@ pub(super) enum Style {
 pub(super) const FILE: &str = "c";
 
 pub(super) fn command(program: &Path, site: &Site<'_>, style: Style) -> io::Result<Command> {
+    if let Some((workload, registry)) = site.registry() {
+        bird_checks::write_filters(workload, registry, site.folder)?;
+    }
     fs::write(site.file(FILE), config(site, style))?;
     let mut command = in_folder(program);
     command.args(["-f", "-c"]).arg(site.file(FILE));
@@ -47,7 +51,10 @@ fn config(site: &Site<'_>, style: Style) -> String {
          protocol static { ipv4 { table via4; }; route 0.0.0.0/0 blackhole; }\n\
          protocol static { ipv6 { table via6; }; route ::/0 blackhole; }\n",
     );
-    if site.setup.reloads {
+    let has_checks = site.registry().is_some();
+    if has_checks {
+        text.push_str(&bird_checks::includes());
+    } else if site.setup.reloads {
         text.push_str(&filters(Policy::default()));
     }
     for (number, peer) in site.peers.iter().enumerate() {
@@ -59,17 +66,24 @@ fn config(site: &Site<'_>, style: Style) -> String {
             let _ = write!(text, "ipv4 table {t4};\nipv6 table {t6};\n");
             pipes(&mut text, number);
         }
-        let import = match style {
-            Style::TablePerClient => "filter { preference = 50; accept; }",
-            // With an import table, BIRD applies a new filter without a route refresh.
-            _ if site.setup.reloads => "filter checks; import table on",
-            _ => "all",
-        };
-        let export = if site.setup.reloads {
-            "filter exports"
+        // With an import table, BIRD applies a new filter without a route refresh.
+        let table = if site.setup.reloads {
+            "; import table on"
         } else {
-            "all"
+            ""
         };
+        let import = |family: u8| match style {
+            Style::TablePerClient => "filter { preference = 50; accept; }".to_owned(),
+            _ if has_checks => format!("filter i{family}_{number}{table}"),
+            _ if site.setup.reloads => format!("filter checks{table}"),
+            _ => "all".to_owned(),
+        };
+        let export = match site.setup.reloads {
+            _ if has_checks => format!("filter e_{number}"),
+            true => "filter exports".to_owned(),
+            false => "all".to_owned(),
+        };
+        let (import4, import6) = (import(4), import(6));
         let paths = if site.setup.add_path {
             " add paths on;"
         } else {
@@ -78,8 +92,8 @@ fn config(site: &Site<'_>, style: Style) -> String {
         let _ = write!(
             text,
             "protocol bgp c{number} {{\n  local {} port {} as {};\n  neighbor {} as {};\n  multihop; rs client; passive; strict bind; deterministic med; hold time 180;\n  \
-             ipv4 {{ table {t4}; igp table via4; import {import}; export {export}; next hop keep;{paths} }};\n  \
-             ipv6 {{ table {t6}; igp table via6; import {import}; export {export}; next hop keep;{paths} }};\n}}\n",
+             ipv4 {{ table {t4}; igp table via4; import {import4}; export {export}; next hop keep;{paths} }};\n  \
+             ipv6 {{ table {t6}; igp table via6; import {import6}; export {export}; next hop keep;{paths} }};\n}}\n",
             site.listen.ip(),
             site.listen.port(),
             local_asn(),

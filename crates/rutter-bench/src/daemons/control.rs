@@ -6,8 +6,10 @@ use std::net::{Shutdown, SocketAddr};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use crate::daemons::{Kind, bird, rutter};
+use crate::daemons::{Kind, bird, bird_checks, rutter, rutter_checks};
 use crate::policy::Policy;
+use crate::registry::Edition;
+use crate::workload::Workload;
 
 /// The configuration of a Rutter in this folder.
 pub fn configuration(folder: &Path) -> PathBuf {
@@ -92,6 +94,33 @@ pub fn set_policy(kind: Kind, folder: &Path, policy: Policy) -> io::Result<()> {
         _ => Err(io::ErrorKind::Unsupported.into()),
     }
 }
+
+/// Writes the second edition of the registry for the daemon. [`refresh_registry`] puts it in force.
+pub fn prepare_registry(kind: Kind, folder: &Path, workload: &Workload) -> io::Result<()> {
+    let Some(registry) = &workload.registry else {
+        return Ok(());
+    };
+    match kind {
+        Kind::Rutter | Kind::RutterCollect => {
+            rutter_checks::write_lists(workload, registry, Edition::Second, folder)
+        }
+        Kind::Bird | Kind::Bird3 => {
+            bird_checks::write_sets(workload, registry, Edition::Second, folder)
+        }
+        _ => Err(io::ErrorKind::Unsupported.into()),
+    }
+}
+
+/// Makes the daemon read the registry again.
+pub fn refresh_registry(kind: Kind, folder: &Path) -> io::Result<()> {
+    match kind {
+        Kind::Bird | Kind::Bird3 => configure_bird(&socket(folder)),
+        _ => ask(&socket(folder), REFRESH),
+    }
+}
+
+/// The request to read the registrations again.
+const REFRESH: &str = r#"{"source":{"name":"irr","action":"refresh"}}"#;
 
 /// Sends `configure`. Returns when BIRD has accepted the configuration, which it may still be applying.
 fn configure_bird(socket: &Path) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! The daemons that a workload can run against: their configuration, how they start, which routes they advertise.
 
 mod bird;
+mod bird_checks;
 pub mod control;
 pub(crate) mod end_with_parent;
 mod frr;
@@ -10,6 +11,7 @@ mod orphans;
 mod rustbgpd;
 mod rustybgp;
 mod rutter;
+mod rutter_checks;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -29,7 +31,8 @@ pub use rutter::config as rutter_config;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::oracle::Visibility;
-use crate::workload::{Peer, ROUTE_SERVER_ASN};
+use crate::registry::Registry;
+use crate::workload::{Peer, ROUTE_SERVER_ASN, Workload};
 
 /// A kind of daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -184,12 +187,12 @@ pub struct Site<'a> {
     /// A folder for its files.
     pub folder: &'a Path,
     /// Its threads, reloads, paths and log.
-    pub setup: Setup,
+    pub setup: Setup<'a>,
 }
 
 /// How a daemon is set up, beside its clients.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Setup {
+pub struct Setup<'a> {
     /// I/O threads, for daemons that can have several.
     pub threads: usize,
     /// `true` if its policy will be changed while it runs.
@@ -198,9 +201,17 @@ pub struct Setup {
     pub add_path: bool,
     /// `true` if it logs as much as an operator's daemon does, instead of warnings only.
     pub logs_all: bool,
+    /// The workload with the registry that its routes are checked against, where the daemon has a whole policy.
+    pub checks: Option<&'a Workload>,
 }
 
-impl Site<'_> {
+impl<'a> Site<'a> {
+    /// The workload and its registry, if routes are checked against it.
+    fn registry(&self) -> Option<(&'a Workload, &'a Registry)> {
+        let workload = self.setup.checks?;
+        Some((workload, workload.registry.as_ref()?))
+    }
+
     /// The path of a file in the folder.
     pub fn file(&self, name: &str) -> PathBuf {
         self.folder.join(name)
@@ -279,7 +290,7 @@ fn stop(child: &mut Child) {
 
 /// Writes the configuration, starts the daemon in the foreground with a folder and a port of its own, and waits until
 /// it accepts connections.
-pub fn start(daemon: &Daemon, peers: &[Peer], setup: Setup) -> io::Result<Running> {
+pub fn start(daemon: &Daemon, peers: &[Peer], setup: Setup<'_>) -> io::Result<Running> {
     let folder = own_folder()?;
     let listen = SocketAddrV4::new(LISTEN, free_port()?);
     let site = Site {
@@ -302,7 +313,26 @@ pub fn start(daemon: &Daemon, peers: &[Peer], setup: Setup) -> io::Result<Runnin
     };
     let mut running = spawn(daemon, command, folder, SocketAddr::V4(listen))?;
     wait_listening(&mut running)?;
+    if setup.checks.is_some() && daemon.kind.is_rutter() {
+        wait_for_data(&mut running)?;
+    }
     Ok(running)
+}
+
+/// Waits until the registrations are in force: Rutter then writes its copy of them.
+fn wait_for_data(running: &mut Running) -> io::Result<()> {
+    let until = Instant::now() + Duration::from_secs(300);
+    let copy = running.folder.join(rutter::STATE).join("irr");
+    while !copy.exists() {
+        if let Some(text) = running.ended() {
+            return Err(io::Error::other(text));
+        }
+        if Instant::now() > until {
+            return Err(io::Error::other("no registrations after 300 s"));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
 }
 
 fn spawn(
@@ -339,7 +369,7 @@ fn spawn(
 
 /// Reads the kernel's list of listening sockets, because a connection would disturb the daemon.
 fn wait_listening(running: &mut Running) -> io::Result<()> {
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + LISTEN_TIMEOUT;
     let port = format!(":{:04X}", running.target.port());
     while Instant::now() < until {
         if let Some(text) = running.ended() {
@@ -359,7 +389,7 @@ fn wait_listening(running: &mut Running) -> io::Result<()> {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    Err(io::Error::other("the daemon does not listen after 60 s"))
+    Err(io::Error::other("the daemon does not listen after 300 s"))
 }
 
 /// The name is short because paths of Unix sockets are limited to 107 bytes.
@@ -385,6 +415,8 @@ fn in_folder(program: &Path) -> Command {
     Command::new(program)
 }
 
+/// Parsing the filters of a large exchange takes minutes.
+const LISTEN_TIMEOUT: Duration = Duration::from_secs(300);
 const LISTEN: Ipv4Addr = Ipv4Addr::LOCALHOST;
 const ROUTER_ID: Ipv4Addr = Ipv4Addr::new(10, 99, 255, 254);
 

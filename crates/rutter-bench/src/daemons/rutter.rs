@@ -7,6 +7,7 @@ use std::net::{SocketAddr, SocketAddrV4};
 use std::path::Path;
 use std::process::Command;
 
+use crate::daemons::rutter_checks;
 use crate::daemons::{LISTEN, ROUTER_ID, Site, free_port, in_folder, local_asn};
 use crate::policy::{Policy, TAG, WITHHELD};
 use crate::workload::Peer;
@@ -29,6 +30,9 @@ pub(super) fn command(program: &Path, site: &Site<'_>) -> io::Result<Command> {
             DEFAULTS,
             &format!("{DEFAULTS}add-path = {{ receive = true, send = true }}\n"),
         );
+    }
+    if let Some((workload, registry)) = site.registry() {
+        text = rutter_checks::with_checks(&text, workload, registry, site.folder)?;
     }
     fs::write(site.file(FILE), text)?;
     let mut command = in_folder(program);
@@ -89,6 +93,9 @@ pub fn config(
     }
     text
 }
+
+/// The folder of last good copies.
+pub(super) const STATE: &str = "state";
 
 /// The heading of the section for all members.
 const DEFAULTS: &str = "[defaults]\n";

@@ -16,6 +16,7 @@ pub use shape::{FULL_TABLE, Named, STANDARD, Shape, Spread};
 
 use crate::fingerprint;
 use crate::policy;
+use crate::registry::Registry;
 use crate::rng::Rng;
 
 /// The AS of the route server under test. It has four octets, so that no standard community can be one of its action
@@ -50,6 +51,8 @@ pub struct Route {
     pub med: u32,
     /// It carries one of the communities [`policy::WITHHELD`].
     pub withheld: bool,
+    /// The first and the second edition of the workload's registry reject it.
+    pub rejected: [bool; 2],
 }
 
 /// One client of the daemon under test.
@@ -92,8 +95,10 @@ pub struct Workload {
     pub groups: Vec<Group>,
     /// The peers; the last one is the monitor.
     pub peers: Vec<Peer>,
-    /// All routes, unordered.
+    /// All routes, in the order of their peers.
     pub routes: Vec<Route>,
+    /// What the IRR and the RPKI say about the routes.
+    pub registry: Option<Registry>,
 }
 
 /// The settings of a workload besides its shape.
@@ -146,7 +151,22 @@ impl Workload {
             groups,
             peers,
             routes,
+            registry: None,
         }
+    }
+
+    /// The prefixes of a group.
+    pub fn of_group(&self, group: Group) -> &[Prefix] {
+        &self.destinations[group.first as usize..][..group.len as usize]
+    }
+
+    /// The routes of a peer.
+    pub fn routes_of(&self, peer: usize) -> &[Route] {
+        let first = |than: usize| {
+            let routes = &self.routes;
+            routes.partition_point(|route| (route.peer as usize) < than)
+        };
+        &self.routes[first(peer)..first(peer + 1)]
     }
 
     /// How many peers announce.
@@ -324,6 +344,7 @@ fn announce(
             origin: set.origin,
             med: set.med.unwrap_or(0),
             withheld: policy::is_withheld(&set.communities),
+            rejected: [false; 2],
         });
         peer.routes += members.len();
     }
