@@ -98,7 +98,18 @@ fn convert_all(documents: &Documents, options: &Options, report: &Report) -> Opt
     let peering_db = read_peering_db(documents.peering_db.as_ref(), report)?;
     let general = Value::root(&documents.general.name, &general, report);
     let clients = Value::root(&documents.clients.name, &clients, report);
-    let cfg = general.section().section("cfg");
+    let root = general.section();
+    if root.get("cfg").is_none_or(|cfg| cfg.is_null()) {
+        report.error(Finding {
+            file: documents.general.name.clone(),
+            line: 1,
+            column: 1,
+            key: "cfg".to_owned(),
+            message: "the file has no settings: write them below `cfg`".to_owned(),
+        });
+        return None;
+    }
+    let cfg = root.section("cfg");
     let mut converted = General::read(&cfg, &clients.section(), options, &peering_db);
     let mut files = vec![general, clients];
     if let (Some(file), Some(node)) = (&documents.bogons, &bogons) {
@@ -359,4 +370,23 @@ fn more_communities(cfg: &Section<'_>, options: &Options) -> Keys {
         keys.string("rtt-file", path);
     }
     keys
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_file_is_an_error() {
+        for text in ["", "# nothing\n", "cfg:\n"] {
+            let documents = Documents {
+                general: SourceText::new("general.yml", text),
+                clients: SourceText::new("clients.yml", "clients: []\n"),
+                bogons: None,
+                peering_db: None,
+            };
+            let errors = convert(&documents, &Options::default()).unwrap_err();
+            assert!(errors[0].message.contains("no settings"), "{errors:?}");
+        }
+    }
 }

@@ -171,14 +171,20 @@ impl<'t> Reader<'t> {
 
     fn mapping(&mut self, depth: usize) -> Result<Data, YamlError> {
         let mut entries: Vec<(String, Node)> = Vec::new();
+        let mut merged: Vec<Node> = Vec::new();
         loop {
             let (event, span) = self.next()?;
             if matches!(event, Event::MappingEnd | Event::StreamEnd) {
+                merge(&mut entries, merged)?;
                 return Ok(Data::Mapping(entries));
             }
             let key = self.node(event, span, depth + 1)?;
             let (event, span) = self.next()?;
             let value = self.node(event, span, depth + 1)?;
+            if matches!(&key.data, Data::Scalar(name, false) if name == MERGE) {
+                merged.push(value);
+                continue;
+            }
             let Data::Scalar(name, _) = key.data else {
                 return Err(YamlError {
                     place: key.place,
@@ -195,6 +201,33 @@ impl<'t> Reader<'t> {
         }
     }
 }
+
+/// Adds the entries of other mappings that the mapping has no key of. The first mapping with a key counts.
+fn merge(entries: &mut Vec<(String, Node)>, merged: Vec<Node>) -> Result<(), YamlError> {
+    for node in merged {
+        match node.data {
+            Data::Null => {}
+            Data::Sequence(nodes) => merge(entries, nodes)?,
+            Data::Mapping(others) => {
+                for (name, value) in others {
+                    if entries.iter().all(|(known, _)| *known != name) {
+                        entries.push((name, value));
+                    }
+                }
+            }
+            Data::Scalar(..) => {
+                return Err(YamlError {
+                    place: node.place,
+                    message: format!("`{MERGE}` needs the keys of another place, such as *name"),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The key whose value has further keys (YAML's merge key).
+const MERGE: &str = "<<";
 
 fn scalar(text: &str, style: ScalarStyle) -> Data {
     let plain = matches!(style, ScalarStyle::Plain);
@@ -225,6 +258,20 @@ mod tests {
         assert!(matches!(&items[1].data, Data::Scalar(text, true) if text == "x: y"));
         assert!(matches!(tree.get("b").unwrap().data, Data::Null));
         assert!(matches!(Node::parse("").unwrap().data, Data::Null));
+    }
+
+    #[test]
+    fn merge_keys_add_what_a_mapping_does_not_have() {
+        let text = "a: &a {x: 1, y: 2}\nb: &b {y: 3, z: 4}\nc:\n  y: 5\n  <<: [*a, *b]\n";
+        let tree = Node::parse(text).unwrap();
+        let c = tree.get("c").unwrap();
+        let value = |key: &str| match &c.get(key).unwrap().data {
+            Data::Scalar(text, _) => text.clone(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(["x", "y", "z"].map(value), ["1", "5", "4"]);
+        let error = Node::parse("a:\n  <<: 7\n").unwrap_err();
+        assert!(error.message.contains("needs the keys"), "{error:?}");
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub enum PathRole {
     PrivateKey,
     /// Validated ROA payloads.
     Vrps,
+    /// A list of an AS-SET or of a member.
+    IrrList,
     /// Any other file to read.
     Data,
     /// A folder to write to; created if missing.

@@ -143,6 +143,19 @@ impl<'a> Section<'a> {
             .report(Severity::Warning, span, &self.key(name), message, hint);
     }
 
+    /// Warns at a key that is there, else at the section.
+    pub(crate) fn complain_softly(
+        &self,
+        name: &str,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        match self.get(name) {
+            Some(item) => item.warning(message, hint),
+            None => self.warn(name, message, hint),
+        }
+    }
+
     /// Records the default of a path key that is absent.
     pub(crate) fn name_default(&self, name: &str, role: PathRole, path: &Path) {
         let span = self.at..self.at;

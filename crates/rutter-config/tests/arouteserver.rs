@@ -278,7 +278,8 @@ fn errors_of_the_wrapper_and_of_missing_files_are_reported() {
     );
     // The converted sections cannot be written a second time.
     let message = text(&format!("{OPTIONS}[exchange]\nasn = 1\n"));
-    assert!(message.contains("duplicate key"), "{message}");
+    let expected = "exchange: [arouteserver] replaces this section";
+    assert!(message.contains(expected), "{message}");
 }
 
 #[test]

@@ -134,3 +134,23 @@ fn states_of_other_routers_count_from_ibgp_neighbors_only() {
     let settings = config.import_settings(&config.neighbors[0]);
     assert!(settings.obey_origin_state && settings.validates_origin());
 }
+
+#[test]
+fn lists_and_communities_without_effect_are_warnings() {
+    let warnings = |checks: &str, as_sets: &str| -> Vec<String> {
+        let text = format!(
+            "[exchange]\nasn = 64500\nrouter-id = \"192.0.2.1\"\nlan = [\"192.0.2.0/24\"]\n\
+             [irr.files]\n\"AS-FOO\" = \"foo.txt\"\n\
+             [communities]\nblackhole = \"self:666:0\"\n[checks]\n{checks}\n\
+             [[member]]\nasn = 3333\naddress = \"192.0.2.11\"\nas-sets = \"{as_sets}\"\n"
+        );
+        let loaded = Config::parse(&text, Path::new("test.toml")).unwrap();
+        loaded.warnings.iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(warnings("blackhole = true", "AS-FOO"), Vec::<String>::new());
+    let found = warnings("", "AS-BAR");
+    assert_eq!(found.len(), 2, "{found:#?}");
+    assert!(found[0].contains("no member has `AS-FOO`"), "{found:#?}");
+    let expected = "`checks.blackhole` accepts no such routes";
+    assert!(found[1].contains(expected), "{found:#?}");
+}

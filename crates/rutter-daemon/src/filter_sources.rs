@@ -69,6 +69,14 @@ impl FilterSources {
     pub(crate) fn act(&self, name: &str, action: SourceAction) -> Result<String, String> {
         let slots = self.all();
         let slot = slots.iter().find(|slot| slot.name() == name);
+        let is_idle = |slot: &&&dyn Slot| {
+            slot.is_running() && slot.status().iter().all(|row| row.refused.is_none())
+        };
+        if action == SourceAction::Accept && slot.filter(is_idle).is_some() {
+            return Err(format!(
+                "{name}: nothing waits to be accepted; see `rutter show sources`"
+            ));
+        }
         match (slot.is_some_and(|slot| slot.act(action)), action) {
             (true, SourceAction::Refresh) => Ok(format!("{name}: asks for new data")),
             (true, SourceAction::Accept) => Ok(format!("{name}: accepts what it refused")),

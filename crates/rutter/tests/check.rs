@@ -66,6 +66,27 @@ const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----\n";
 const KEY: &str = "-----BEGIN PRIVATE KEY-----\n";
 
 #[test]
+fn lists_of_as_sets_are_read() {
+    let folder = TestFolder::new("lists");
+    folder.write("origins", "192.0.2.0/24 AS64501\n");
+    folder.write("prefixes", "192.0.2.0/24\n");
+    folder.write("wrong", "192.0.2.0/24\n192.0.2/24\n");
+    let check = |file: &str| {
+        let files = format!("[irr.files]\n\"AS-FOO\" = \"{file}\"\n");
+        folder.check(&files)
+    };
+    let (valid, text) = check("origins");
+    assert!(valid && !text.contains("AS numbers"), "{text}");
+    let (valid, text) = check("prefixes");
+    assert!(
+        valid && text.contains("has no AS numbers, so a server says"),
+        "{text}"
+    );
+    let (valid, text) = check("wrong");
+    assert!(valid && text.contains("line 2"), "{text}");
+}
+
+#[test]
 fn certificates_and_keys_are_checked() {
     let place = TestFolder::new("tls");
     let (good, stderr) = place.check(SQL);

@@ -54,8 +54,11 @@ impl Continued {
         if !text.contains("arouteserver") {
             return None;
         }
-        let read =
-            |root: Root<'_>| -> Option<ARouteServer> { root.optional("arouteserver", |_, _| {}) };
+        let read = |root: Root<'_>| -> Option<ARouteServer> {
+            let section = root.optional("arouteserver", |_, _| {})?;
+            root.refuse(REPLACED, "[arouteserver] replaces this section", INSTEAD);
+            Some(section)
+        };
         let section = with_tree(text, file, findings, read)?;
         if findings.errors.borrow().iter().any(is_error) {
             return None;
@@ -104,6 +107,20 @@ impl Continued {
         }
     }
 }
+
+/// The sections that ARouteServer's files become.
+const REPLACED: &[&str] = &[
+    "exchange",
+    "defaults",
+    "checks",
+    "communities",
+    "rpki",
+    "irr",
+    "member",
+];
+
+const INSTEAD: &str =
+    "remove it, or print all sections with `rutter import arouteserver` and change them there";
 
 fn documents(
     section: &ARouteServer,

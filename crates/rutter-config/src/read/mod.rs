@@ -7,6 +7,7 @@ mod section_conflicts;
 
 use std::path::{Path, PathBuf};
 
+use rutter_net::Family;
 use rutter_policy::WellKnown;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -114,6 +115,27 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
     }
     let (mut neighbors, dynamic_neighbors) = neighbors.finish();
     apply_rtts(&root, &communities, &mut neighbors);
+    if let Some(irr) = &irr {
+        root.reopened("irr", Irr::KEYS, |section| {
+            irr.check_lists(section, &neighbors)
+        });
+    }
+    let accepts = |checks: &Checks| {
+        let families = [Family::Ipv4Unicast, Family::Ipv6Unicast];
+        families
+            .iter()
+            .any(|family| checks.blackhole.accepts(*family))
+    };
+    let is_blackholing = accepts(&checks) || neighbors.iter().any(|n| accepts(&n.checks));
+    if !communities.blackhole.is_empty() && !is_blackholing {
+        root.reopened("communities", Communities::KEYS, |section| {
+            section.complain_softly(
+                "blackhole",
+                "`checks.blackhole` accepts no such routes, so these communities have no effect",
+                "write checks.blackhole = true, or remove the key",
+            );
+        });
+    }
     let bmp: Option<Bmp> = root.optional("bmp", |_, _| {});
     let mut config = Config {
         asn: local.asn,
@@ -176,17 +198,9 @@ fn outside_data(
 
 /// Gives the neighbors their round-trip times from the file.
 fn apply_rtts(root: &Root<'_>, communities: &Communities, neighbors: &mut [Neighbor]) {
-    if let Some(value) = root.table.get_ref().get("communities") {
-        let item = Item {
-            source: root.source,
-            key: "communities".to_owned(),
-            value,
-        };
-        if let Some(table) = item.table() {
-            let section = Section::reopen(&item, table, &[Communities::KEYS]);
-            communities.check_rtts(&section, neighbors);
-        }
-    }
+    root.reopened("communities", Communities::KEYS, |section| {
+        communities.check_rtts(section, neighbors);
+    });
     for neighbor in neighbors {
         let known = communities.rtt_of(neighbor.address);
         neighbor.session.rtt = neighbor.session.rtt.or(known);
@@ -344,6 +358,33 @@ impl<'a> Root<'a> {
             finish(&mut values, &section);
             Some(values)
         })
+    }
+
+    /// Reports sections that may not be there.
+    fn refuse(&self, names: &[&str], message: &str, hint: &str) {
+        for (name, _) in self.table.get_ref().iter() {
+            let text: &str = name.get_ref();
+            if names.contains(&text) {
+                let severity = Severity::Error;
+                self.source
+                    .report(severity, name.span(), text, message, hint);
+            }
+        }
+    }
+
+    /// Opens a section again that was read, for checks that need the whole configuration.
+    fn reopened(&self, name: &str, keys: &[Key], check: impl FnOnce(&Section<'_>)) {
+        let Some(value) = self.table.get_ref().get(name) else {
+            return;
+        };
+        let item = Item {
+            source: self.source,
+            key: name.to_owned(),
+            value,
+        };
+        if let Some(table) = item.table() {
+            check(&Section::reopen(&item, table, &[keys]));
+        }
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {

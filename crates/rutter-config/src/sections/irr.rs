@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use rutter_irr::{OriginSet, is_registry_name};
 
-use crate::PathRole;
 use crate::key_rows::section;
 use crate::toml_values::{Item, Section};
 use crate::value_forms::{host_port, percent, seconds};
+use crate::{Neighbor, PathRole};
 
 section! {
     /// The Internet Routing Registries (IRRs), from which Rutter learns the prefixes and origins of each member. The members' `as-sets` name them, and `checks.irr` uses them.
@@ -74,6 +74,27 @@ impl Irr {
             );
         }
     }
+
+    /// Warns of lists that no member uses.
+    pub(crate) fn check_lists(&self, section: &Section<'_>, neighbors: &[Neighbor]) {
+        let is_used = |name: &str| {
+            neighbors.iter().any(|neighbor| {
+                format!("AS{}", neighbor.asn) == name
+                    || neighbor.as_sets.iter().any(|set| set == name)
+            })
+        };
+        // PeeringDB may name any AS-SET.
+        let may_be_named = |name: &str| self.peeringdb.is_some() && name.contains("AS-");
+        for (name, _) in &self.files {
+            if !is_used(name) && !may_be_named(name) {
+                section.complain_softly(
+                    "files",
+                    format!("no member has `{name}`, so its list is not used"),
+                    "write the name as in `as-sets`, with the database before it if it is there",
+                );
+            }
+        }
+    }
 }
 
 /// Reads the name of an IRR database.
@@ -105,7 +126,9 @@ fn files(item: &Item<'_>) -> Option<Vec<(String, PathBuf)>> {
             value,
         };
         match as_set_name(name) {
-            Some(name) => files.extend(dump(&value).flatten().map(|path| (name, path))),
+            Some(name) => {
+                files.extend(value.named(PathRole::IrrList).map(|path| (name, path)));
+            }
             None => value.error(
                 format!("`{name}` is neither an AS-SET nor an AS number"),
                 EXAMPLE,

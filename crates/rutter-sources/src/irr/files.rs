@@ -50,7 +50,8 @@ fn read(key: &FileKey, path: &Path) -> Result<FileContent, String> {
     parse(key, &text).map_err(|error| error.to_string())
 }
 
-fn read_bounded(path: &Path) -> Result<Vec<u8>, String> {
+/// Reads a file of at most [`MAX_FILE`] bytes.
+pub(crate) fn read_bounded(path: &Path) -> Result<Vec<u8>, String> {
     // Opening a pipe would wait for its writer.
     let metadata = std::fs::metadata(path).map_err(|why| format!("cannot be read: {why}"))?;
     if !metadata.is_file() {
@@ -99,4 +100,4 @@ fn dump(rows: PrefixOrigins) -> FileContent {
 /// The longest file in bytes.
 const MAX_FILE: u64 = 512 << 20;
 /// The most rows of a file.
-const MAX_ROWS: usize = 4_000_000;
+pub(crate) const MAX_ROWS: usize = 4_000_000;

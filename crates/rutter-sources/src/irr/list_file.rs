@@ -1,10 +1,37 @@
 //! Lists of prefixes and AS numbers in files.
 
+use std::path::Path;
+
 use rutter_irr::{ListEntry, ParseFileError};
 use rutter_net::{Asn, Ipv4Prefix, Ipv6Prefix, Prefix};
 
 use super::bgpq4_json;
+use super::files::{MAX_ROWS, read_bounded};
 use super::text_lines::lines;
+
+/// The number of rows of a list, for checks before the start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ListSummary {
+    /// The prefixes.
+    pub prefixes: usize,
+    /// The AS numbers, those of the prefixes' origins included.
+    pub asns: usize,
+}
+
+impl ListSummary {
+    /// Reads a list.
+    ///
+    /// # Errors
+    /// If it cannot be read or has another form.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let text = read_bounded(path)?;
+        let list = ListFile::parse(&text, MAX_ROWS).map_err(|error| error.to_string())?;
+        Ok(ListSummary {
+            prefixes: list.rows.len(),
+            asns: list.asns.len(),
+        })
+    }
+}
 
 /// The content of a list.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

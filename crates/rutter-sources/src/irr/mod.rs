@@ -30,6 +30,7 @@ mod whois_dumps;
 pub use as_set_limits::AsSetLimits;
 pub use irrd_limits::IrrdLimits;
 pub use irrd_reply::{IrrdReply, IrrdReplyError};
+pub use list_file::ListSummary;
 pub use member_settings::IrrMemberSettings;
 pub use settings::IrrSettings;
 pub use source::IrrSource;

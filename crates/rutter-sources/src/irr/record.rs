@@ -1,5 +1,7 @@
 //! One answer of a source, kept between refreshes.
 
+use crate::unix_seconds;
+
 /// The answer in force, and a newer one on which the shrink guard has not decided or that it refused.
 #[derive(Clone, Debug)]
 pub(crate) struct Record<T> {
@@ -9,6 +11,8 @@ pub(crate) struct Record<T> {
     pub pending: Option<T>,
     /// The error of the last attempt.
     pub error: Option<String>,
+    /// Time of the last answer, Unix seconds. `None` for those of the copy on disk.
+    pub answered_at: Option<u64>,
 }
 
 impl<T> Default for Record<T> {
@@ -17,6 +21,7 @@ impl<T> Default for Record<T> {
             good: None,
             pending: None,
             error: None,
+            answered_at: None,
         }
     }
 }
@@ -33,6 +38,7 @@ impl<T: PartialEq> Record<T> {
     /// Takes an answer. It replaces an older pending one.
     pub fn offer(&mut self, answer: T) {
         self.error = None;
+        self.answered_at = Some(unix_seconds());
         self.pending = (self.good.as_ref() != Some(&answer)).then_some(answer);
     }
 

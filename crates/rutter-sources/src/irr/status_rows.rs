@@ -144,6 +144,7 @@ impl Overview<'_> {
         };
         row.last_error.clone_from(&record.error);
         if let Some(file) = &record.good {
+            row.updated_at = record.answered_at.or(self.report.updated_at);
             row.entries = (file.rows.len() + file.as_sets.len()) as u64;
             row.detail = format!("{} AS numbers", file.asns.len().max(file.as_sets.len()));
         }
@@ -177,8 +178,11 @@ impl Overview<'_> {
                 (None, Some(_)) => SourceState::Failing,
                 (None, None) => SourceState::Live,
             };
+            let good = record.filter(|record| record.good.is_some());
+            let updated_at = good.and_then(|record| record.answered_at.or(self.report.updated_at));
             Some(SourceStatus {
                 state,
+                updated_at,
                 entries: self.store.entries(set, View::Good) as u64,
                 detail: match is_missing {
                     true => "the servers do not have this AS-SET".to_owned(),

@@ -6,6 +6,7 @@ use std::path::Path;
 use rustix::fs::{Access, FsWord, access, statfs};
 use rutter_config::{ConfigError, NamedPath, PathRole, Severity};
 use rutter_rpki::Vrps;
+use rutter_sources::irr::ListSummary;
 
 use crate::collector_program;
 
@@ -21,6 +22,7 @@ fn one(named: &NamedPath) -> Option<ConfigError> {
         PathRole::Certificate => pem(named, "certificate", &["CERTIFICATE"]),
         PathRole::PrivateKey => pem(named, "private key", KEYS),
         PathRole::Vrps => vrps(named),
+        PathRole::IrrList => list(named),
         PathRole::Data => data(named),
         PathRole::Folder => folder(named, &named.path),
         PathRole::Socket => folder(named, named.path.parent()?),
@@ -59,6 +61,33 @@ fn vrps(named: &NamedPath) -> Option<ConfigError> {
     let why = Vrps::read(&named.path).err()?;
     let hint = "without this file origins are not validated";
     Some(named.finding(Severity::Warning, why, hint))
+}
+
+/// Checks the list of an AS-SET or member, also for what it lacks.
+fn list(named: &NamedPath) -> Option<ConfigError> {
+    let (severity, path) = (Severity::Warning, named.path.display());
+    let list = match ListSummary::read(&named.path) {
+        Ok(list) => list,
+        Err(why) => {
+            let message = format!("{path}: {why}");
+            let hint = "until it can be read, the last good copy counts";
+            return Some(named.finding(severity, message, hint));
+        }
+    };
+    let is_set = named.key.contains("AS-");
+    match (list.prefixes, list.asns) {
+        (0, 0) => Some(named.finding(
+            severity,
+            format!("{path} is empty"),
+            "write prefixes into it",
+        )),
+        (1.., 0) if is_set => Some(named.finding(
+            severity,
+            format!("{path} has no AS numbers, so a server says which origins the AS-SET has"),
+            "write the origin behind each prefix, or AS numbers on lines of their own",
+        )),
+        _ => None,
+    }
 }
 
 /// Checks another file to read. The daemon runs without it.
