@@ -71,6 +71,16 @@ pub trait Backend: Send + Sync {
         let _ = (file, snapshot, each);
         Ok(())
     }
+    /// Calls `each` with every route whose verdict the data would change that a source refused. The error is for the
+    /// user.
+    fn preview_sources(
+        &self,
+        snapshot: &Snapshot,
+        each: &mut dyn FnMut(PreviewedRoute),
+    ) -> Result<(), String> {
+        let _ = (snapshot, each);
+        Err("there is no source of data".to_owned())
+    }
     /// Starts an orderly shutdown: every session ends with a Cease that carries `text`.
     fn shutdown(&self, text: Option<&str>);
     /// Returns a reader of the log: the lines in memory, oldest first, then new lines.

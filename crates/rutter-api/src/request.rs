@@ -112,6 +112,13 @@ pub enum Request {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         routes: Option<u64>,
     },
+    /// The routes whose verdict would change if an operator accepted the data that a source refused: as the routes of
+    /// `diff`.
+    DiffSources {
+        /// List this many routes.
+        #[serde(default)]
+        routes: u64,
+    },
     /// Stops the daemon. Sessions end with a Cease that carries this text (RFC 9003).
     Shutdown {
         /// The text for the neighbors.

@@ -84,6 +84,14 @@ impl FilterSources {
         }
     }
 
+    /// The data of the table with what the IRR source refused; `None` if nothing waits.
+    pub(crate) fn refused(&self, data: &FilterData) -> Option<FilterData> {
+        Some(FilterData {
+            irr: Some(self.irr.refused()?),
+            ..data.clone()
+        })
+    }
+
     fn unknown(&self, name: &str) -> String {
         let running = self.all().into_iter().filter(|slot| slot.is_running());
         let known: Vec<&str> = running.map(|slot| slot.name()).collect();

@@ -19,7 +19,7 @@ use rutter_api::{
 use rutter_config::Diff;
 use rutter_limits::{ConnectionLimits, LogRateLimit};
 use rutter_net::{Family, Prefix};
-use rutter_rib::{Explanation, MemoryRow, PreviewedRoute, Rib, Snapshot};
+use rutter_rib::{Explanation, MemoryRow, PreviewedPolicy, PreviewedRoute, Rib, Snapshot};
 
 use crate::logging::{self, LogRing, Record};
 use crate::mailbox::{Clear, Command};
@@ -107,6 +107,17 @@ impl Backend for Management {
 
     fn diff(&self, file: Option<&Path>) -> Result<Diff, ReloadError> {
         reload::compare(&self.0, file)
+    }
+
+    fn preview_sources(
+        &self,
+        snapshot: &Snapshot,
+        each: &mut dyn FnMut(PreviewedRoute),
+    ) -> Result<(), String> {
+        let refused = self.0.sources.refused(snapshot.filter_data());
+        let data = refused.ok_or("no IRR data wait to be accepted; see `rutter show sources`")?;
+        snapshot.preview(|_| PreviewedPolicy::Same, &data, each);
+        Ok(())
     }
 
     fn preview(

@@ -102,6 +102,13 @@ pub(crate) trait Slot {
     fn act(&self, action: SourceAction) -> bool;
 }
 
+impl SourceSlot<IrrSource> {
+    /// The data that wait for an operator.
+    pub(crate) fn refused(&self) -> Option<Arc<IrrData>> {
+        self.0.lock().as_ref()?.refused()
+    }
+}
+
 impl<S: ConfiguredSource> Slot for SourceSlot<S> {
     fn name(&self) -> &'static str {
         S::NAME

@@ -42,8 +42,13 @@ pub(crate) fn run_command(command: Command, options: &CommonOptions) -> Result<(
             file,
             against,
             routes,
+            sources,
             limit,
         } => {
+            if sources {
+                let routes = limit.unwrap_or(0);
+                return send(options, Request::DiffSources { routes });
+            }
             let routes = routes.then(|| limit.unwrap_or(0));
             check::diff(file, against, routes, options)
         }

@@ -17,7 +17,7 @@ pub use row_writer::{Failure, RowSink};
 
 use row_writer::RowWriter;
 
-use crate::{Backend, Done, Line, MemoryRow, Request};
+use crate::{Backend, Done, Line, MemoryRow, ReloadError, Request};
 
 /// Writes the rows of an answer to `sink`, and returns its end. The transport sends the end in a form of its own.
 ///
@@ -56,8 +56,21 @@ pub fn answer(
             let file = file.as_deref();
             control::diff(backend, file, rows)?;
             if let Some(limit) = routes {
-                route_changes::send(backend, file, *limit, rows)?;
+                let preview = |snapshot: &_, note: &mut dyn FnMut(_)| {
+                    backend
+                        .preview(file, snapshot, note)
+                        .map_err(|error| match error {
+                            ReloadError::Config(_) => "the configuration has errors".to_owned(),
+                            ReloadError::Other(text) => text,
+                        })
+                };
+                return route_changes::send(backend, preview, *limit, rows);
             }
+        }
+        Request::DiffSources { routes } => {
+            let preview =
+                |snapshot: &_, note: &mut dyn FnMut(_)| backend.preview_sources(snapshot, note);
+            return route_changes::send(backend, preview, *routes, rows);
         }
         Request::Shutdown { text } => return Ok(control::shutdown(backend, text.as_deref())),
     }

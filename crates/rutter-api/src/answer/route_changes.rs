@@ -1,14 +1,13 @@
 //! Answers the part of `diff` about routes.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use rutter_policy::{Class, RejectReason};
-use rutter_rib::{PeerId, PreviewedRoute};
+use rutter_rib::{PeerId, PreviewedRoute, Snapshot};
 
 use super::{Failure, RowWriter};
 use crate::convert::{Sources, reject_row};
-use crate::{Backend, Line, ReloadError, RouteChangeRow, RouteChangesRow};
+use crate::{Backend, Done, Line, RouteChangeRow, RouteChangesRow};
 
 /// The number of routes whose verdict changes.
 #[derive(Clone, Copy, Default)]
@@ -31,10 +30,10 @@ impl Counts {
 /// Sends the counts of each neighbor whose routes are concerned, then up to `limit` routes.
 pub(super) fn send(
     backend: &dyn Backend,
-    file: Option<&Path>,
+    preview: impl FnOnce(&Snapshot, &mut dyn FnMut(PreviewedRoute)) -> Result<(), String>,
     limit: u64,
     rows: &mut RowWriter<'_>,
-) -> Result<(), Failure> {
+) -> Result<Done, Failure> {
     let snapshot = backend.snapshot();
     let mut counts: BTreeMap<PeerId, Counts> = BTreeMap::new();
     let mut listed = Vec::new();
@@ -44,12 +43,7 @@ pub(super) fn send(
             listed.push(route);
         }
     };
-    if let Err(error) = backend.preview(file, &snapshot, &mut note) {
-        return Err(Failure::Refused(match error {
-            ReloadError::Config(_) => "the configuration has errors".to_owned(),
-            ReloadError::Other(text) => text,
-        }));
-    }
+    preview(&snapshot, &mut note).map_err(Failure::Refused)?;
     let sources = Sources::new(snapshot.peers());
     for (peer, of_peer) in counts {
         rows.send(&Line::RouteChanges(Box::new(RouteChangesRow {
@@ -62,8 +56,16 @@ pub(super) fn send(
     for route in listed {
         rows.send(&Line::RouteChange(Box::new(row(&route, &sources))))?;
     }
-    Ok(())
+    Ok(Done {
+        rows: rows.count(),
+        message: Some(COVERS.to_owned()),
+        ..Done::default()
+    })
 }
+
+/// The parts of a change that the counts leave out.
+const COVERS: &str = "Not in these numbers: action communities and prefix limits. Other sources of data were not asked: \
+    the data in force count.";
 
 /// The most routes in one answer; they are collected before they are sent.
 const MAX_LISTED: u64 = 1_000_000;

@@ -25,6 +25,8 @@ use crate::{LastGood, SourceSignals, SourceStatus, unix_seconds};
 pub(crate) struct Shared {
     pub settings: Mutex<IrrSettings>,
     pub status: Mutex<Vec<SourceStatus>>,
+    /// The data that would be in force if an operator accepted what is refused.
+    pub refused: Mutex<Option<Arc<IrrData>>>,
 }
 
 /// The state of the thread.
@@ -86,6 +88,7 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
             }
             let accepted = wake.accept && self.refusals.accept(&mut self.store);
             if accepted {
+                self.offer_refused();
                 info!("irr: an operator accepted data that had shrunk");
             }
             if is_due {
@@ -156,6 +159,7 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
             .refusals
             .decide_answers(&mut self.store, &self.wanted, limit);
         self.store.retain(&self.wanted);
+        self.offer_refused();
         self.log_refusals(&refused);
         let is_first = went_through && !self.report.is_complete;
         self.report.is_complete |= went_through;
@@ -233,6 +237,18 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
             let (failures, errors) = (self.failures, self.report.errors.join("; "));
             warn!("irr: no server answered all queries, attempt {failures}: {errors}");
         }
+    }
+
+    /// Builds the data with what is refused, while there is any.
+    fn offer_refused(&self) {
+        let refused = (!self.refusals.is_empty()).then(|| {
+            let (mut store, mut refusals) = (self.store.clone(), self.refusals.clone());
+            refusals.accept(&mut store);
+            let wanted = Wanted::new(&self.settings, &store);
+            assemble(&self.settings, &store, &wanted, MissingAnswers::AddNothing)
+        });
+        let data = refused.and_then(Result::ok);
+        *self.shared.refused.lock() = data.map(|(data, _)| Arc::new(data));
     }
 
     fn log_refusals(&self, before: &Refusals) {

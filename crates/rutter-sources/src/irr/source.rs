@@ -29,6 +29,13 @@ pub struct IrrSource {
     shared: Arc<Shared>,
 }
 
+impl IrrSource {
+    /// The data that would be in force if an operator accepted what is refused; `None` if nothing is.
+    pub fn refused(&self) -> Option<Arc<IrrData>> {
+        self.shared.refused.lock().clone()
+    }
+}
+
 impl Source for IrrSource {
     const NAME: &'static str = NAME;
     type Settings = IrrSettings;
@@ -44,6 +51,7 @@ impl Source for IrrSource {
         let shared = Arc::new(Shared {
             settings: Mutex::new(settings),
             status: Mutex::new(vec![status]),
+            refused: Mutex::new(None),
         });
         let path = state_folder.join(NAME);
         let copy = LastGood::new(path, NAME, copy::VERSION, MAX_COPY);

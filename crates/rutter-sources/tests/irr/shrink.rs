@@ -1,5 +1,6 @@
 //! Data that shrink: the guard, and its acceptance.
 
+use rutter_irr::IrrMember;
 use rutter_sources::{Source, SourceState};
 
 use crate::bench::{Bench, Folder, settings};
@@ -42,9 +43,15 @@ fn an_empty_set_waits_for_an_operator() {
         );
         let row = bench.row("irr AS-BAR").unwrap();
         assert_eq!((row.state, row.entries), (SourceState::Refused, 4));
+        // What an operator would accept can be judged before.
+        let waiting = bench.source.refused().unwrap();
+        let prefix = "203.0.113.0/24".parse().unwrap();
+        let verdict = waiting.check(IrrMember(1), prefix, Some(64_503));
+        assert!(verdict.is_rejected());
         bench.source.accept();
         bench.next();
         assert!(!bench.accepts(1, "203.0.113.0/24", 64_503));
+        assert!(bench.source.refused().is_none());
         let status = bench.wait_state(SourceState::Live);
         assert_eq!(status.refused, None);
     }

@@ -123,10 +123,13 @@ pub(crate) enum Command {
         #[arg(long, value_name = "FILE", default_value = "running")]
         against: PathBuf,
         /// Also count the routes that would be accepted and rejected, by neighbor
-        #[arg(long)]
+        #[arg(long, group = "counted")]
         routes: bool,
-        /// List this many of these routes
-        #[arg(long, value_name = "N", requires = "routes")]
+        /// Count the routes that the data would change which a source refused, instead of those of a file
+        #[arg(long, group = "counted", conflicts_with_all = ["file", "against", "routes"])]
+        sources: bool,
+        /// List this many of these routes, with --routes or --sources
+        #[arg(long, value_name = "N", requires = "counted")]
         limit: Option<u64>,
     },
     /// Reload the daemon's configuration, all or nothing

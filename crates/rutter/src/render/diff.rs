@@ -67,12 +67,12 @@ impl DiffView {
     fn route_changes(&self, row: &RouteChangesRow, out: &mut dyn Write) -> io::Result<()> {
         writeln!(
             out,
-            "routes of {}: {}, {}, {} otherwise changed",
+            "routes of {}: {}, {}, {} changed otherwise",
             source(&row.peer),
             self.0
-                .tone(Tone::Good, &format!("+{} accepted", row.accepted)),
+                .tone(Tone::Good, &format!("{} more accepted", row.accepted)),
             self.0
-                .tone(Tone::Bad, &format!("-{} rejected", row.rejected)),
+                .tone(Tone::Bad, &format!("{} more rejected", row.rejected)),
             row.changed
         )
     }

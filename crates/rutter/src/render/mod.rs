@@ -44,7 +44,9 @@ pub(crate) fn view_of(request: &Request, paint: Paint) -> Box<dyn View> {
         Request::Memory => Box::new(process::MemoryView::new(paint)),
         Request::Explain { .. } => Box::new(explain::ExplainView(paint)),
         Request::Log { .. } => Box::new(log::LogView(paint)),
-        Request::Reload | Request::Diff { .. } => Box::new(DiffView(paint)),
+        Request::Reload | Request::Diff { .. } | Request::DiffSources { .. } => {
+            Box::new(DiffView(paint))
+        }
         Request::Lookup(_) => Box::new(lookup::LookupView::new(paint)),
         Request::Clear { .. }
         | Request::Source { .. }
