@@ -22,7 +22,7 @@ pub(crate) fn sinks(args: &BenchSinksArgs) -> Result<(), Failure> {
         rounds: args.rounds.max(1),
         postgres,
         mariadb,
-        insert_single_rows: args.insert_single_rows,
+        insert_single_rows: args.singles,
         folder: args.folder.clone(),
     };
     sinks::run(&settings, &mut |line| println!("{line}")).map_err(Failure::text)

@@ -69,7 +69,7 @@ fn for_each_batch(
     client
         .batch_execute(&declare)
         .map_err(|error| query_failure(&error))?;
-    let fetch = format!("FETCH {PIECE} FROM answer");
+    let fetch = format!("FETCH {FETCH_ROWS} FROM answer");
     loop {
         let rows = simple_query(client, &fetch)?;
         take(&rows)?;

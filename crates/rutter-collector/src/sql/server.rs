@@ -14,7 +14,7 @@ pub(super) fn start(tls: Option<Tls>) -> (Server, SocketAddr) {
         threads: 1,
         bounds: ConnectionBounds::default(),
         step_back: || {},
-        give_back: || {},
+        release: || {},
     };
     let database = rutter_sql::database(&Limits::default()).unwrap();
     let server = Server::start(database, settings).unwrap();

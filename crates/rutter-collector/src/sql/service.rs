@@ -73,7 +73,7 @@ fn served(settings: &Sql) -> rutter_sql::Settings {
         threads: settings.threads,
         bounds: bounds(settings),
         step_back: rutter_daemon::yield_to_routing,
-        give_back: rutter_daemon::release_free_memory,
+        release: rutter_daemon::release_free_memory,
     }
 }
 

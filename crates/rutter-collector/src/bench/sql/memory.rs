@@ -77,7 +77,7 @@ fn serve(rib: &Arc<Rib>, memory: usize, threads: usize) -> Result<Server, Failur
         threads,
         bounds: ConnectionBounds::default(),
         step_back: || {},
-        give_back: rutter_daemon::release_free_memory,
+        release: rutter_daemon::release_free_memory,
     };
     Server::start(database.map_err(|why| failed(&why))?, settings).map_err(|why| failed(&why))
 }
