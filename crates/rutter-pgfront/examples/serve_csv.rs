@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         threads: 2,
         bounds: ConnectionBounds::default(),
         step_back: || {},
-        give_back: || {},
+        release: || {},
     };
     let server = Server::start(database, settings)?;
     println!("{name} is served on {:?}", server.addresses());

@@ -27,7 +27,7 @@ pub fn start(access: Access, tls: Option<Tls>, bounds: ConnectionBounds) -> Serv
         threads: 1,
         bounds,
         step_back: || {},
-        give_back: || {},
+        release: || {},
     };
     Server::start(table::database(), settings).unwrap()
 }
