@@ -107,10 +107,8 @@ fn a_signal_before_the_configuration_is_read_ends_the_daemon_cleanly() {
     let output = child.wait_with_output().unwrap();
     let text_out = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{text_out}");
-    assert!(
-        text_out.contains("the router is being shut down"),
-        "{text_out}"
-    );
+    // SIGTERM is the stop of a daemon that starts again (docs/operating.md).
+    assert!(text_out.contains("restarting"), "{text_out}");
     fs::remove_dir_all(folder).unwrap();
 }
 
