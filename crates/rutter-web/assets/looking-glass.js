@@ -38,7 +38,7 @@ const sum = (rows, key) => rows.reduce((total, row) => total + row[key], 0);
 const asn = (number) => `AS${number}`;
 const link = (target, ...text) => h("a", { href: `#/${target}` }, ...text);
 const memberLink = (peer) => link(`member/${encodeURIComponent(peer.address)}`, peer.name);
-const prefixLink = (prefix) => h("span", { class: "code" }, link(`explain/${prefix}`, prefix));
+const prefixLink = (prefix) => h("span", { class: "code prefix" }, link(`explain/${prefix}`, prefix));
 
 /** Writes `3 days` or `5 min`. */
 function duration(seconds) {
@@ -192,8 +192,10 @@ function decision(candidate) {
   return candidate.rank === 1 ? h("span", { class: "good" }, "best") : `${candidate["lost-at"]}: the route above is better`;
 }
 
-/** Draws the candidates from top to bottom, and the number of clients that receive each. */
+/** Draws the candidates from top to bottom, and the number of clients that receive each. A phone has no room for arrows. */
 function picture(row, receivers) {
+  const isNarrow = matchMedia("(max-width: 40rem)").matches;
+  const [width, box, longest] = isNarrow ? [360, 352, 38] : [740, 500, 60];
   const shown = row.candidates.slice(0, 8);
   const height = shown.length * 84 + (shown.length < row.candidates.length ? 30 : 0);
   const words = [];
@@ -203,19 +205,20 @@ function picture(row, receivers) {
     const path = one.route.attributes["as-path"] ?? "no AS path";
     const kind = one.route.rejected ? "rejected" : one.rank === 1 ? "best" : "";
     const note = one.route.rejected ? `rejected: ${one.route.rejected.name}` : one["lost-at"] ? `loses by ${one["lost-at"]}` : "best";
-    words.push(`Route ${one.rank} from ${one.route.peer.name}: ${note}, for ${clients} clients.`);
+    const receiving = clients ? `${count(clients)} ${clients === 1 ? "client" : "clients"}` : "no client";
+    words.push(`Route ${one.rank} from ${one.route.peer.name}: ${note}, for ${receiving}.`);
     return [
-      h("rect", { x: 4, y: top, width: 500, height: 64, rx: 8, class: kind }),
-      h("text", { x: 18, y: top + 26 }, `${one.rank}. ${one.route.peer.name}: ${clip(path, 48)}`),
-      h("text", { x: 18, y: top + 48, class: "faint" }, note),
-      clients ? h("path", { d: `M504 ${top + 32} H600 l-9 -6 m9 6 l-9 6` }) : "",
-      h("text", { x: 612, y: top + 37 }, clients ? `${count(clients)} ${clients === 1 ? "client" : "clients"}` : "no client"),
+      h("rect", { x: 4, y: top, width: box, height: 64, rx: 8, class: kind }),
+      h("text", { x: 18, y: top + 26 }, clip(`${one.rank}. ${one.route.peer.name}: ${path}`, longest)),
+      h("text", { x: 18, y: top + 48, class: "faint" }, isNarrow ? clip(`${note} → ${receiving}`, longest) : note),
+      clients && !isNarrow ? h("path", { d: `M504 ${top + 32} H600 l-9 -6 m9 6 l-9 6` }) : "",
+      isNarrow ? "" : h("text", { x: 612, y: top + 37 }, receiving),
     ];
   });
   if (shown.length < row.candidates.length) {
     parts.push(h("text", { x: 4, y: height - 8, class: "faint" }, `and ${row.candidates.length - shown.length} more`));
   }
-  return h("svg", { viewBox: `0 0 740 ${height}`, role: "img", "aria-label": words.join(" ") }, parts);
+  return h("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": words.join(" ") }, parts);
 }
 
 const clip = (text, length) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
@@ -265,7 +268,8 @@ function view(hash) {
   const slash = path.indexOf("/");
   const [name, rest] = slash < 0 ? [path, ""] : [path.slice(0, slash), decodeURIComponent(path.slice(slash + 1))];
   switch (name) {
-    case "": return members();
+    // `#main` is left when somebody skips to the content before this script runs.
+    case "": case "main": return members();
     case "member": return member(rest);
     case "explain": return explain(rest);
     case "sources": return sources();
@@ -283,7 +287,6 @@ function say(text, isError = false) {
 
 let turn = 0;
 async function show() {
-  if (location.hash === "#main") return;
   const mine = ++turn;
   say("Loading…");
   main.setAttribute("aria-busy", "true");
@@ -299,7 +302,8 @@ async function show() {
   } catch (error) {
     if (mine !== turn) return;
     document.title = "Error · Looking glass";
-    main.replaceChildren(h("h1", {}, "Not found"), h("p", {}, error.message));
+    main.replaceChildren(h("h1", { tabindex: "-1" }, "Nothing to show"), h("p", {}, error.message));
+    if (mine > 1) main.querySelector("h1").focus();
     say(error.message, true);
   }
   main.removeAttribute("aria-busy");
@@ -313,6 +317,11 @@ document.getElementById("search").addEventListener("submit", (event) => {
   event.preventDefault();
   const text = document.getElementById("query").value.trim();
   if (text) location.hash = `#/search/${encodeURIComponent(text)}`;
+});
+// The link to the content moves the focus only: the address stays that of the page.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
 });
 addEventListener("hashchange", show);
 show();
