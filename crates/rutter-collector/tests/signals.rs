@@ -254,7 +254,8 @@ fn an_early_hangup_reloads_once_it_runs_and_peers_receive_a_cease() -> io::Resul
     }
     rutter.0.stderr = Some(stderr);
     let peer = Speaker::connect(listens_at(&output_text), None, Asn(64501), 7).unwrap();
-    rutter.signal("TERM");
+    // Ctrl-C is a goodbye; SIGTERM is the stop of a collector that starts again.
+    rutter.signal("INT");
     let (status, output_text) = rutter.end();
     assert!(status.success(), "{status}: {output_text}");
     let begun = Instant::now();

@@ -136,7 +136,7 @@ async function members() {
     ["Running for", duration(server["uptime-s"])],
   ), table("All sessions. A heading sorts the table.", [
     { name: "Member", sort: (peer) => peer.name, cell: memberLink },
-    { name: "AS", number: true, sort: (peer) => peer.asn, cell: (peer) => asn(peer.asn) },
+    { name: "AS", sort: (peer) => peer.asn, cell: (peer) => asn(peer.asn) },
     { name: "Address", sort: (peer) => peer.address, code: true, cell: (peer) => peer.address },
     { name: "State", sort: (peer) => peer.state, cell: state },
     counted("Received", "received"), counted("Accepted", "accepted"), counted("Rejected", "rejected", true),
@@ -179,7 +179,7 @@ async function explain(target) {
     h("h2", {}, "What each client receives"),
     table("Clients", [
       { name: "Client", sort: (one) => one.client.name, cell: (one) => memberLink(one.client) },
-      { name: "AS", number: true, sort: (one) => one.client.asn, cell: (one) => asn(one.client.asn) },
+      { name: "AS", sort: (one) => one.client.asn, cell: (one) => asn(one.client.asn) },
       { name: "Receives", sort: clientCell, cell: clientCell },
       { name: "Why not another", cell: why },
     ], row.clients).element];

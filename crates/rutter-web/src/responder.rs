@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use hyper::header::{self, HeaderValue};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use rutter_api::{Backend, prometheus};
+use tokio::sync::Semaphore;
 
 use crate::byte_budget::{ByteBudget, CountedBody};
 use crate::endpoints::ENDPOINTS;
@@ -23,7 +24,12 @@ pub(crate) struct Responder {
     pub(crate) site: Site,
     pub(crate) rate: RequestRate,
     pub(crate) waiting: ByteBudget,
+    /// The answers that are computed or wait for a thread. An answer whose client has gone still counts until it ends.
+    pub(crate) answers: Arc<Semaphore>,
 }
+
+/// The largest number of answers that are computed or wait for a thread.
+pub(crate) const ANSWERS: usize = 64;
 
 /// The longest time to compute an answer.
 const ANSWER_TIME: Duration = Duration::from_secs(30);
@@ -80,7 +86,9 @@ impl Responder {
 
     async fn metrics(self: Arc<Self>) -> Result<Content, Problem> {
         let this = Arc::clone(&self);
-        let text = compute(move || Ok(prometheus::render(&*this.backend).into_bytes())).await?;
+        let text = self
+            .compute(move || Ok(prometheus::render(&*this.backend).into_bytes()))
+            .await?;
         let kind = "text/plain; version=0.0.4; charset=utf-8";
         Ok((kind, self.counted(text)?))
     }
@@ -109,8 +117,33 @@ impl Responder {
         let query = Query::new(endpoint, target, query.unwrap_or_default())?;
         let request = (endpoint.request)(&query)?;
         let this = Arc::clone(&self);
-        let json = compute(move || page(&request, &*this.backend)).await?;
+        let json = self.compute(move || page(&request, &*this.backend)).await?;
         Ok((JSON, self.counted(json)?))
+    }
+
+    /// Computes an answer on a thread that may wait.
+    async fn compute(
+        &self,
+        work: impl FnOnce() -> Result<Vec<u8>, Problem> + Send + 'static,
+    ) -> Result<Vec<u8>, Problem> {
+        let busy = || {
+            let detail = "the daemon is busy: try again in a few seconds";
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
+        };
+        let permit = Arc::clone(&self.answers).try_acquire_owned();
+        let permit = permit.map_err(|_| busy())?;
+        let answer = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            work()
+        });
+        match tokio::time::timeout(ANSWER_TIME, answer).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_)) => Err(Problem::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "the answer failed: the log has the reason",
+            )),
+            Err(_) => Err(busy()),
+        }
     }
 
     fn counted(&self, bytes: Vec<u8>) -> Result<CountedBody, Problem> {
@@ -120,21 +153,6 @@ impl Responder {
                 "too many answers wait for slow readers: try again in a few seconds",
             )
         })
-    }
-}
-
-/// Computes an answer on a thread that may wait.
-async fn compute(
-    work: impl FnOnce() -> Result<Vec<u8>, Problem> + Send + 'static,
-) -> Result<Vec<u8>, Problem> {
-    let busy = |detail| Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail);
-    match tokio::time::timeout(ANSWER_TIME, tokio::task::spawn_blocking(work)).await {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(_)) => Err(Problem::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "the answer failed: the log has the reason",
-        )),
-        Err(_) => Err(busy("the daemon is busy: try again in a few seconds")),
     }
 }
 

@@ -13,12 +13,12 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use rutter_api::Backend;
 use rutter_limits::{ConnectionLimits, ConnectionSlot, LogRateLimit};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::time::{sleep, timeout};
 
 use crate::byte_budget::ByteBudget;
 use crate::request_rate::RequestRate;
-use crate::responder::Responder;
+use crate::responder::{ANSWERS, Responder};
 
 /// What a server shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,6 +89,7 @@ impl WebServer {
             site: settings.site,
             rate: RequestRate::new(settings.requests_per_second),
             waiting: ByteBudget::new(WAITING_BYTES),
+            answers: Arc::new(Semaphore::new(ANSWERS)),
         });
         let shared = Arc::clone(&responder);
         let (stop, stopped) = oneshot::channel();

@@ -135,7 +135,8 @@ fn log() -> Vec<u8> {
 
 /// The lines that `bgpdump -m` prints. The test fails where bgpdump is not installed.
 fn bgpdump(name: &str, bytes: &[u8]) -> Vec<String> {
-    let folder = std::env::temp_dir().join(format!("rutter-wire-{}", std::process::id()));
+    // Tests run side by side, and each removes its folder.
+    let folder = std::env::temp_dir().join(format!("rutter-wire-{}-{name}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder for the dump");
     let file = folder.join(name);
     std::fs::write(&file, bytes).expect("the dump is written");
