@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use rutter_api::SourceAction;
@@ -134,7 +135,7 @@ impl<S: ConfiguredSource> Slot for SourceSlot<S> {
                 source.reload();
             }),
             (Some(_), None) => {
-                slot.take().map(S::stop);
+                slot.take().map(|source| source.stop(STOP_TIMEOUT));
                 shared.publish(|data| S::put(data, None));
             }
             (None, None) => {}
@@ -144,7 +145,7 @@ impl<S: ConfiguredSource> Slot for SourceSlot<S> {
 
     fn stop(&self) -> bool {
         let source = self.0.lock().take();
-        source.is_none_or(S::stop)
+        source.is_none_or(|source| source.stop(STOP_TIMEOUT))
     }
 
     fn is_running(&self) -> bool {
@@ -183,3 +184,6 @@ fn start<S: ConfiguredSource>(
         }
     })
 }
+
+/// How long a reload or the end of the daemon waits for a source that waits for a server.
+const STOP_TIMEOUT: Duration = Duration::from_secs(1);

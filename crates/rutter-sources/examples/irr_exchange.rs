@@ -59,13 +59,13 @@ fn run(settings: &IrrSettings, folder: &Path, in_files: bool) -> std::io::Result
         data = new;
         wait_live(&source);
     }
-    source.stop();
+    source.stop(std::time::Duration::MAX);
     drop(data);
     let start_again = Instant::now();
     let (source, published) = start(settings, folder)?;
     next("restart", &published);
     println!("    {:.1} s", start_again.elapsed().as_secs_f64());
-    source.stop();
+    source.stop(std::time::Duration::MAX);
     let copy = std::fs::metadata(folder.join("irr"))?.len();
     println!("the copy on disk has {:.1} MiB", copy as f64 / MIB);
     Ok(())

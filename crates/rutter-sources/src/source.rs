@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::SourceStatus;
 
@@ -37,7 +38,7 @@ pub trait Source: Sized {
     /// Changes the settings. Data that are known stay in force until others take their place.
     fn change_settings(&self, settings: Self::Settings);
 
-    /// Stops the source's threads and waits for their end, at most a second. Returns whether they ended. The source
-    /// publishes nothing afterwards.
-    fn stop(self) -> bool;
+    /// Stops the source's threads and waits for their end, at most for `timeout`. Returns whether they ended. A thread
+    /// that waits for a name server or a disk ends when that wait is over. The source publishes nothing afterwards.
+    fn stop(self, timeout: Duration) -> bool;
 }

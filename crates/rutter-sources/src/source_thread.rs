@@ -51,15 +51,16 @@ impl SourceThread {
         !self.thread.is_finished()
     }
 
-    /// Stops the thread and waits for its end, at most a second. Returns whether it ended. A thread that waits for a
-    /// connection or a name server ends when that wait is over.
-    pub fn stop(self) -> bool {
+    /// Asks the thread to end, without waiting for it.
+    pub fn signal_stop(&self) {
         self.signals.stop();
-        let end = Instant::now() + STOP_TIMEOUT;
-        while !self.thread.is_finished() && Instant::now() < end {
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        self.thread.is_finished()
+    }
+
+    /// Stops the thread and waits for its end, at most for `timeout`. Returns whether it ended. A thread that waits for
+    /// a connection or a name server ends when that wait is over.
+    pub fn stop(self, timeout: Duration) -> bool {
+        self.signals.stop();
+        wait_for_end(&self.thread, timeout)
     }
 }
 
@@ -69,7 +70,14 @@ impl Drop for SourceThread {
     }
 }
 
-const STOP_TIMEOUT: Duration = Duration::from_millis(900);
+/// Waits until a thread ends, at most for `timeout`. Returns whether it ended.
+pub(crate) fn wait_for_end(thread: &JoinHandle<()>, timeout: Duration) -> bool {
+    let start = Instant::now();
+    while !thread.is_finished() && start.elapsed() < timeout {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    thread.is_finished()
+}
 
 /// The signals of a source's thread. Clones share them.
 #[derive(Clone, Debug, Default)]
@@ -153,7 +161,7 @@ mod tests {
         assert!(wakes.recv().unwrap().accept);
         thread.change_settings();
         assert!(wakes.recv().unwrap().settings);
-        assert!(thread.is_running() && thread.stop());
+        assert!(thread.is_running() && thread.stop(Duration::MAX));
     }
 
     #[test]
@@ -170,13 +178,14 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_thread_is_left_after_a_second() {
+    fn a_busy_thread_is_left_after_the_timeout() {
         let (release, busy) = mpsc::channel::<()>();
         let body = move |_: &SourceSignals| assert!(busy.recv().is_err());
         let thread = SourceThread::start("test", body).unwrap();
         let start = Instant::now();
-        assert!(!thread.stop());
-        assert!(start.elapsed() >= STOP_TIMEOUT);
+        let timeout = Duration::from_millis(100);
+        assert!(!thread.stop(timeout));
+        assert!(start.elapsed() >= timeout);
         drop(release);
     }
 }

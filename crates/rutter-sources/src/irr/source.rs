@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use rutter_irr::IrrData;
@@ -88,8 +89,8 @@ impl Source for IrrSource {
         self.thread.change_settings();
     }
 
-    fn stop(self) -> bool {
-        self.thread.stop()
+    fn stop(self, timeout: Duration) -> bool {
+        self.thread.stop(timeout)
     }
 }
 

@@ -5,13 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
 use super::live_data::LiveRpkiData;
 use super::settings::RpkiSettings;
 use super::worker::{Message, Worker};
+use crate::source_thread::wait_for_end;
 use crate::{Source, SourceState, SourceStatus};
 
 /// Keeps VRPs and ASPAs from RTR caches and files up to date.
@@ -78,13 +79,9 @@ impl Source for RpkiSource {
         self.send(Message::Settings(settings));
     }
 
-    fn stop(self) -> bool {
+    fn stop(self, timeout: Duration) -> bool {
         self.send(Message::Stop);
-        let end = Instant::now() + STOP_TIMEOUT;
-        while !self.thread.is_finished() && Instant::now() < end {
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        self.thread.is_finished()
+        wait_for_end(&self.thread, timeout)
     }
 }
 
@@ -100,5 +97,3 @@ impl Drop for RpkiSource {
         self.send(Message::Stop);
     }
 }
-
-const STOP_TIMEOUT: Duration = Duration::from_secs(1);

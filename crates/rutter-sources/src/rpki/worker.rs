@@ -116,9 +116,22 @@ impl Worker {
                 self.save();
             }
         }
-        self.caches.drain(..).for_each(Cache::stop);
+        self.stop_caches();
         if self.save_at.is_some() {
             self.save();
+        }
+    }
+
+    /// Stops all caches at the same time: ten caches that wait for a name server cost one timeout.
+    fn stop_caches(&mut self) {
+        for cache in &self.caches {
+            if let Some(thread) = &cache.thread {
+                thread.signal_stop();
+            }
+        }
+        let end = Instant::now() + CACHES_TIMEOUT;
+        for cache in self.caches.drain(..) {
+            cache.stop(end.saturating_duration_since(Instant::now()));
         }
     }
 
@@ -334,12 +347,15 @@ impl Cache {
         })
     }
 
-    fn stop(self) {
+    fn stop(self, timeout: Duration) {
         if let Some(thread) = self.thread {
-            thread.stop();
+            thread.stop(timeout);
         }
     }
 }
+
+/// How long the worker waits for the ends of its caches' threads.
+const CACHES_TIMEOUT: Duration = Duration::from_millis(900);
 
 /// The shortest time between two writes of the last good copy.
 const SAVE_GAP: Duration = Duration::from_secs(60);

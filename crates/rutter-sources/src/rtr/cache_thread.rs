@@ -63,9 +63,14 @@ impl CacheThread {
         self.thread.change_settings();
     }
 
-    /// Stops the thread and waits for its end.
-    pub fn stop(self) {
-        self.thread.stop();
+    /// Asks the thread to end, without waiting for it.
+    pub fn signal_stop(&self) {
+        self.thread.signal_stop();
+    }
+
+    /// Stops the thread and waits for its end, at most for `timeout`.
+    pub fn stop(self, timeout: Duration) {
+        self.thread.stop(timeout);
     }
 }
 

@@ -57,6 +57,11 @@ impl Bench {
         }
     }
 
+    /// Stops the source. Returns whether its thread ended; no server of these tests holds it for so long.
+    pub fn stop(self) -> bool {
+        self.source.stop(Duration::from_secs(20))
+    }
+
     /// Waits for the next data.
     pub fn next(&mut self) -> Arc<IrrData> {
         let data = self.published.recv_timeout(PATIENCE);

@@ -148,7 +148,7 @@ fn a_stop_does_not_wait_for_a_server() {
     let bench = Bench::start(patient, &folder);
     bench.wait("progress", |status| status.detail == "0 of 2 AS-SETs");
     let start = Instant::now();
-    assert!(bench.source.stop());
+    assert!(bench.stop());
     assert!(start.elapsed() < Duration::from_secs(2));
 }
 

@@ -62,7 +62,7 @@ fn a_broken_file_keeps_its_last_content_over_a_restart() {
     folder.write("foo.json", &JSON[..40]);
     bench.source.refresh();
     bench.wait("an error", |_| has_error(&bench));
-    assert!(bench.source.stop());
+    assert!(bench.stop());
     let mut bench = Bench::start(only_files, &folder);
     bench.next();
     assert!(bench.accepts(0, "192.0.2.0/24", 64_501));

@@ -61,7 +61,7 @@ fn members_have_the_prefixes_of_their_sets() {
     bench.source.refresh();
     bench.next();
     assert!(bench.accepts(0, "192.0.2.0/25", 64_501));
-    assert!(bench.source.stop());
+    assert!(bench.stop());
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn a_restart_without_a_server_filters_as_before() {
     let mut bench = Bench::start(before.clone(), &folder);
     let old = bench.next();
     let updated_at = bench.wait_state(SourceState::Live).updated_at;
-    assert!(bench.source.stop());
+    assert!(bench.stop());
 
     server.edit(|script| script.is_down = true);
     // A member that the copy does not know is not checked, as without a copy.

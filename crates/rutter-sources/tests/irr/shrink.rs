@@ -96,7 +96,7 @@ fn the_loss_of_all_is_refused_but_new_members_have_their_data() {
     assert!(bench.accepts(2, "100.65.0.0/24", 64_530));
     assert!(bench.accepts(0, "192.0.2.0/24", 64_500) && bench.accepts(1, "203.0.113.0/24", 64_503));
     // The copy on disk has the data in force, not the refused ones.
-    assert!(bench.source.stop());
+    assert!(bench.stop());
     server.edit(|script| script.is_down = true);
     let mut bench = Bench::start(with_new.clone(), &folder);
     bench.next();

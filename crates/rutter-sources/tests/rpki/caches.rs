@@ -1,6 +1,6 @@
 //! Caches of all kinds.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rutter_net::{Asn, Ipv4Prefix, Prefix};
 use rutter_rpki::Rov;
@@ -341,7 +341,6 @@ fn half_a_million_vrps_arrive() {
     source.refresh();
     lab.wait_for(&source, 499_999);
     println!("a full set and a change in {:?}", start.elapsed());
-    assert!(start.elapsed() < Duration::from_secs(20));
     let queries = cache.script().queries.clone();
     assert_eq!(queries, ["v1 reset query", "v1 serial query"]);
     stop(source);
