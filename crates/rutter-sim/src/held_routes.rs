@@ -53,6 +53,11 @@ impl HeldRoutes {
         self.routes.is_empty()
     }
 
+    /// Returns whether some routes are from a session that ended.
+    pub(crate) fn has_stale(&self) -> bool {
+        !self.stale.is_empty()
+    }
+
     /// Removes all routes: the session is new, or it has ended.
     pub(crate) fn clear(&mut self) {
         self.routes.clear();

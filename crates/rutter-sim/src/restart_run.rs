@@ -91,6 +91,9 @@ fn restart_once(world: &mut World, seed: u64, outcome: &mut RestartOutcome) {
     let all = 0..world.clients.len();
     let returns: Vec<Return> = all.clone().map(|_| draw(&mut world.random)).collect();
     let is_orderly = world.random.once_in(2);
+    for (index, how) in returns.iter().enumerate() {
+        prepare(world, index as u16, *how);
+    }
     world.restart_server(is_orderly, DEFERRAL_MS, seed);
     let restarted_ms = world.now_ms;
     for (index, how) in returns.iter().enumerate() {
@@ -143,22 +146,28 @@ fn draw(random: &mut Random) -> Return {
     }
 }
 
-/// Arranges how a client comes back.
-fn come_back(world: &mut World, index: u16, how: Return) {
-    let at = usize::from(index);
+/// Arranges when a client can connect again. Its own earlier restart is over: its OPEN has no R bit. Both must be known
+/// before the server starts, because the server connects at once.
+fn prepare(world: &mut World, index: u16, how: Return) {
     let after_ms = match how {
         Return::Late => world.random.below(LATE_MS),
         Return::TooLate => u64::from(RESTART_TIME_S) * 1_000 + 1_000,
         Return::Prompt | Return::Restarted | Return::Changed => 0,
     };
-    world.unreachable_until_ms[at] = world.now_ms + after_ms;
+    world.unreachable_until_ms[usize::from(index)] = world.now_ms + after_ms;
+    world.client_input(index, Input::Restarting(false));
+}
+
+/// Arranges how a client comes back.
+fn come_back(world: &mut World, index: u16, how: Return) {
+    let at = usize::from(index);
     match how {
         Return::Restarted => {
             world.clients[at].held.clear();
             world.restart(index);
         }
         Return::Changed => set_graceful_restart(world, at, false),
-        _ => world.client_input(index, Input::Restarting(false)),
+        Return::Prompt | Return::Late | Return::TooLate => {}
     }
 }
 

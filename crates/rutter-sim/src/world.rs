@@ -582,8 +582,10 @@ impl World {
         }
     }
 
+    /// Returns whether all sessions are up, and nothing waits to be sent or removed.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.clients.iter().all(Client::is_up)
+        let is_settled = |client: &Client| client.is_up() && !client.held.has_stale();
+        self.clients.iter().all(is_settled)
             && self.server.is_idle()
             && self
                 .server

@@ -13,7 +13,7 @@ fn no_client_with_graceful_restart_loses_a_route_that_comes_back_in_time() {
         return;
     }
     let mut sum = RestartOutcome::default();
-    for seed in 0..from_env("RUTTER_SIM_SEEDS").unwrap_or(100) {
+    for seed in 0..from_env("RUTTER_SIM_SEEDS").unwrap_or(400) {
         let outcome = std::panic::catch_unwind(|| run_with_restarts(seed));
         let Ok(outcome) = outcome else {
             panic!("replay with RUTTER_SIM_SEED={seed} cargo test -p rutter-sim --test restarts");
