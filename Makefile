@@ -49,12 +49,12 @@ lint:
 
 # Unit, property and simulation tests, and the rules of the tree.
 unit:
-	$(CARGO) test --workspace --locked
+	$(CARGO) test --workspace --locked --no-fail-fast
 
 # Runs Rutter with BIRD, FRR, GoBGP, OpenBGPD and ExaBGP on loopback, and compares every route.
 interop:
 	$(CARGO) test --workspace --locked --no-run
-	RUTTER_BIN=$(RUTTER_BIN) $(CARGO) test --workspace --locked --test 'interop-*'
+	RUTTER_BIN=$(RUTTER_BIN) $(CARGO) test --workspace --locked --no-fail-fast --test 'interop-*'
 
 # Builds the examples too: without them some dependencies get other features and are built again.
 docs:

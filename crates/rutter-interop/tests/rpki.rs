@@ -108,7 +108,7 @@ fn vrps_arrive_and_a_change_of_the_file_comes_as_a_delta() {
     let log = cache.log();
     assert_eq!(log.matches("Received PDU Reset Query").count(), 1, "{log}");
     assert_eq!(log.matches("Received PDU Serial Query").count(), 2, "{log}");
-    assert!(running.source.stop());
+    assert!(running.source.stop(Duration::from_secs(20)));
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_restart_of_the_cache_changes_nothing() {
     assert_eq!(running.count(), 1, "the set did not change");
     cache.replace(&document(51, ""));
     running.wait_for(52);
-    assert!(running.source.stop());
+    assert!(running.source.stop(Duration::from_secs(20)));
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn the_preferred_cache_takes_over_when_it_returns() {
     running.wait_for(50);
     first.restart();
     running.wait_for(51);
-    assert!(running.source.stop());
+    assert!(running.source.stop(Duration::from_secs(20)));
 }
 
 /// Debian's StayRTR sends ASPAs as the 10th draft of version 2 had them. Its VRPs arrive over version 1.
@@ -161,5 +161,5 @@ fn a_cache_with_aspas_of_an_old_draft_still_delivers_vrps() {
         log.contains("Reset Query v2") && log.contains("Reset Query v1"),
         "{log}"
     );
-    assert!(running.source.stop());
+    assert!(running.source.stop(Duration::from_secs(20)));
 }

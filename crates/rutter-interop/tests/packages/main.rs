@@ -1,5 +1,7 @@
 //! Installs the Debian packages in a clean root, starts the program as the unit does, upgrades and removes it.
 
+mod image;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
