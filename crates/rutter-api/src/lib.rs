@@ -19,6 +19,7 @@ mod rows;
 mod server;
 mod socket;
 mod string_form;
+pub mod units;
 
 pub use answer::{Failure, RowSink, answer};
 pub use backend::{Backend, CollectorServices, LogReader, ReloadError};

@@ -11,8 +11,8 @@ use crate::cli::{
     ClearArgs, Cli, Command, CommonOptions, ImportFrom, Shell, Show, SourceActionArg,
 };
 use crate::failure::Failure;
-use crate::request::send;
-use crate::{arouteserver, check, collector_program, demo, enrich, export, init, lookup, run};
+use crate::request::{self, send};
+use crate::{arouteserver, check, demo, enrich, export, init, lookup, other_program, run};
 
 /// Runs a command.
 pub(crate) fn run_command(command: Command, options: &CommonOptions) -> Result<(), Failure> {
@@ -74,14 +74,18 @@ pub(crate) fn run_command(command: Command, options: &CommonOptions) -> Result<(
         Command::Export(args) => export::export(options, args.what),
         Command::Clear(args) => send(options, clear_request(args)),
         Command::Source { action, name } => send(options, source_request(action, name)),
+        Command::Top { interval } => {
+            let arguments = [request::socket(options).into_os_string(), interval.into()];
+            other_program::TOP.run("top", arguments)
+        }
         Command::Log { follow } => send(options, Request::Log { follow }),
         Command::Stop { text } => send(options, Request::Shutdown { text }),
         Command::Completion { shell } => completion(shell),
         Command::Demo(args) => demo::demo(&args, options),
-        Command::Collect { arguments } => collector_program::run("collect", arguments),
-        Command::Mrt { arguments } => collector_program::run("mrt", arguments),
-        Command::Sql { arguments } => collector_program::run("sql", arguments),
-        Command::Replay { arguments } => collector_program::run("replay", arguments),
+        Command::Collect { arguments } => other_program::run_collector("collect", arguments),
+        Command::Mrt { arguments } => other_program::run_collector("mrt", arguments),
+        Command::Sql { arguments } => other_program::run_collector("sql", arguments),
+        Command::Replay { arguments } => other_program::run_collector("replay", arguments),
         Command::Bench { arguments } => bench(arguments),
     }
 }

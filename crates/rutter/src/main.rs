@@ -3,7 +3,6 @@
 mod arouteserver;
 mod check;
 mod cli;
-mod collector_program;
 mod command;
 mod demo;
 mod enrich;
@@ -13,13 +12,14 @@ mod failure;
 mod golden;
 mod init;
 mod lookup;
+mod other_program;
 mod paint;
 mod render;
 mod request;
 mod run;
 mod text_table;
 mod toml_string;
-mod units;
+use rutter_api::units;
 
 use std::process::ExitCode;
 
@@ -37,8 +37,11 @@ fn main() -> ExitCode {
     if first == "bench" {
         return exit_code(command::bench(arguments.collect()), ColorChoice::Auto);
     }
-    if let Some(word) = collector_program::command(&first) {
-        return exit_code(collector_program::run(word, arguments), ColorChoice::Auto);
+    if let Some(word) = other_program::collector_command(&first) {
+        return exit_code(
+            other_program::run_collector(word, arguments),
+            ColorChoice::Auto,
+        );
     }
     let cli = cli::Cli::parse();
     let color = cli.options.color;

@@ -8,7 +8,7 @@ use rutter_config::{ConfigError, NamedPath, PathRole, Severity};
 use rutter_rpki::Vrps;
 use rutter_sources::irr::ListSummary;
 
-use crate::collector_program;
+use crate::other_program;
 
 /// Returns the findings, in the order of the paths.
 pub(super) fn look(paths: &[NamedPath]) -> Vec<ConfigError> {
@@ -156,7 +156,7 @@ fn pair(paths: &[NamedPath], found: &[ConfigError]) -> Option<ConfigError> {
         return None;
     }
     let files = [certificate.path.as_os_str(), key.path.as_os_str()];
-    match collector_program::check_files("check-tls", files) {
+    match other_program::check_files("check-tls", files) {
         Ok(None) => None,
         Ok(Some(why)) => {
             let hint = "write a certificate and the key that was made for it";

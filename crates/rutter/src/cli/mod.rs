@@ -197,6 +197,15 @@ pub(crate) enum Command {
         #[arg(long, value_name = "TEXT")]
         text: Option<String>,
     },
+    /// Show sessions, sources, memory and the log in the terminal, always up to date
+    ///
+    /// Run by the program `rutter-top` beside this one. The key ? explains all keys.
+    #[command(after_help = TOP)]
+    Top {
+        /// Seconds between two pictures, from 0.1
+        #[arg(long, value_name = "SECONDS", default_value = "1")]
+        interval: String,
+    },
     /// Print a script with which a shell completes commands and options
     #[command(after_help = COMPLETION)]
     Completion {
@@ -327,6 +336,10 @@ pub(crate) enum ImportFrom {
 
 /// The configuration file of a packaged installation.
 pub(crate) const DEFAULT_CONFIG: &str = "/etc/rutter/rutter.toml";
+
+const TOP: &str = "Examples:
+  rutter top
+  rutter top --interval 5 --socket /run/rutter/rutter.sock";
 
 const EXAMPLES: &str = "\
 Examples:

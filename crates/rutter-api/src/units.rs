@@ -3,7 +3,7 @@
 use rutter_net::Date;
 
 /// Formats `1,062,046`.
-pub(crate) fn grouped(n: u64) -> String {
+pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() * 4 / 3);
     for (i, digit) in digits.chars().enumerate() {
@@ -16,7 +16,7 @@ pub(crate) fn grouped(n: u64) -> String {
 }
 
 /// Formats `512 B`, `1.5 KiB`, `326 MiB`.
-pub(crate) fn bytes(n: u64) -> String {
+pub fn bytes(n: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut value = n as f64;
     let mut unit = 0;
@@ -32,7 +32,7 @@ pub(crate) fn bytes(n: u64) -> String {
 }
 
 /// Formats `42s`, `5m07s`, `3h12m`, `12d04h`.
-pub(crate) fn duration(seconds: u64) -> String {
+pub fn duration(seconds: u64) -> String {
     let (d, h, m, s) = (
         seconds / 86_400,
         seconds / 3_600 % 24,
@@ -48,7 +48,7 @@ pub(crate) fn duration(seconds: u64) -> String {
 }
 
 /// Formats `1 route`, `2 routes`.
-pub(crate) fn plural(n: u64, one: &str) -> String {
+pub fn plural(n: u64, one: &str) -> String {
     match n {
         1 => format!("1 {one}"),
         _ => format!("{} {one}s", grouped(n)),
@@ -56,7 +56,7 @@ pub(crate) fn plural(n: u64, one: &str) -> String {
 }
 
 /// Formats microseconds since 1970 as `2025-01-31T12:00:00.123Z`.
-pub(crate) fn timestamp(unix_us: u64) -> String {
+pub fn timestamp(unix_us: u64) -> String {
     let (seconds, micros) = (unix_us / 1_000_000, unix_us % 1_000_000);
     let of_day = seconds % 86_400;
     format!(
