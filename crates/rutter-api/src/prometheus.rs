@@ -74,6 +74,7 @@ fn session(page: &mut Page, peer: &PeerRow) {
     page.sample(Name::PeerEstablished, &who, s.established_count as f64);
     page.sample(Name::PeerMalformed, &who, s.malformed_updates as f64);
     page.sample(Name::PeerPathsNotKept, &who, s.paths_not_kept as f64);
+    page.sample(Name::PeerRoutesBlocked, &who, s.blocked_routes as f64);
     page.sample(Name::PeerOutLimit, &who, s.out_limit_exceeded as f64);
     page.sample(Name::PeerUnsent, &who, s.unsent_bytes as f64);
     page.sample(
@@ -194,6 +195,7 @@ metrics! {
     PeerEstablished = "rutter_peer_established_total", "counter", "Times that the session reached Established.";
     PeerMalformed = "rutter_peer_malformed_updates_total", "counter", "Malformed UPDATEs that did not end the session (RFC 7606).";
     PeerPathsNotKept = "rutter_peer_paths_not_kept_total", "counter", "Paths that were not kept, because the neighbor has more than 1,024 of one prefix (RFC 7911).";
+    PeerRoutesBlocked = "rutter_peer_routes_blocked_total", "counter", "Routes that were not kept, because the neighbor was above max-prefix with the action block.";
     PeerOutLimit = "rutter_peer_out_limit_exceeded_total", "counter", "Times that more prefixes were advertised than max-prefix-out allows.";
     PeerUnsent = "rutter_peer_unsent_bytes", "gauge", "Bytes of UPDATEs that wait for the client's socket.";
     PeerCatchingUp = "rutter_peer_catching_up", "gauge", "1 if the client fell behind and receives its routes from the table.";

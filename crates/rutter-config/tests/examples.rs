@@ -31,7 +31,7 @@ fn an_exchange_expands_members_to_sessions() {
     assert_eq!(foo.session.ttl_security, TtlSecurity::Hops(1));
     assert_eq!(
         foo.family(Family::Ipv4Unicast).max_prefix.unwrap().action,
-        LimitAction::Block
+        LimitAction::Block { keeps: false }
     );
     assert!(foo.family(Family::Ipv4Unicast).enabled && !foo.family(Family::Ipv6Unicast).enabled);
     let baz = config

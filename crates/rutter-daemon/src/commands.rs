@@ -33,6 +33,11 @@ impl CommandRunner<'_> {
                     self.0.limit_exceeded(slot, family, limit);
                 }
             }
+            Command::RequestRefresh { neighbor, family } => {
+                if let Some(slot) = self.0.peers.find(neighbor) {
+                    self.0.request_refresh(slot, family);
+                }
+            }
             // The event loop has released its buffers.
             Command::ReleaseBuffers => {}
             Command::RestartIsOver => {

@@ -32,7 +32,7 @@ use crate::restart::{self, Restart, Stop};
 use crate::shared::{Clock, Loaded, Shared, StopOrder, StopRequest, Thread, unix_us};
 use crate::signals::Signals;
 use crate::status::PeerTable;
-use crate::{logging, memory, outbound_limits, privileges, web};
+use crate::{logging, memory, missing_routes, outbound_limits, privileges, web};
 
 /// Starts daemons.
 pub struct Daemon;
@@ -49,9 +49,8 @@ pub struct Handle {
     reactors: Vec<JoinHandle<()>>,
     acceptor: Option<(JoinHandle<()>, Waker)>,
     control: Option<ControlSocket>,
-    /// The thread that returns free memory; it ends when its sender is dropped.
-    trimmer: Option<(Sender<()>, JoinHandle<()>)>,
-    limits: Option<(Sender<()>, JoinHandle<()>)>,
+    /// The threads that look at the table now and then. Each ends when its sender is dropped.
+    watchers: Vec<(Sender<()>, JoinHandle<()>)>,
     restart: Option<JoinHandle<()>>,
 }
 
@@ -137,8 +136,7 @@ impl Daemon {
             reactors: Vec::new(),
             acceptor: None,
             control: None,
-            trimmer: None,
-            limits: None,
+            watchers: Vec::new(),
             restart: None,
         };
         Ok(Prepared { handle, polls })
@@ -190,14 +188,9 @@ impl Handle {
         let (acceptor, waker) = accepting;
         let thread = named("accept", move || acceptor.run()).map_err(failed("listen"))?;
         self.acceptor = Some((thread, waker));
-        let (sender, end) = mpsc::channel();
-        let shared = Arc::clone(&self.shared);
-        let trimmer = named("memory", move || memory::trim_when_quiet(&shared, &end));
-        self.trimmer = Some((sender, trimmer.map_err(failed("memory"))?));
-        let (sender, end) = mpsc::channel();
-        let shared = Arc::clone(&self.shared);
-        let limits = named("limits", move || outbound_limits::watch(&shared, &end));
-        self.limits = Some((sender, limits.map_err(failed("limits"))?));
+        self.watch("memory", memory::trim_when_quiet)?;
+        self.watch("limits", outbound_limits::watch)?;
+        self.watch("requests", missing_routes::watch)?;
         let shared = Arc::clone(&self.shared);
         let restart = named("restart", move || restart::watch(&shared));
         self.restart = Some(restart.map_err(failed("restart"))?);
@@ -209,6 +202,19 @@ impl Handle {
             listen = ?self.shared.listeners.addresses(),
             "started"
         );
+        Ok(())
+    }
+
+    /// Starts a thread that runs until its channel is closed.
+    fn watch(
+        &mut self,
+        name: &str,
+        watch: fn(&Arc<Shared>, &mpsc::Receiver<()>),
+    ) -> Result<(), StartError> {
+        let (sender, end) = mpsc::channel();
+        let shared = Arc::clone(&self.shared);
+        let thread = named(name, move || watch(&shared, &end)).map_err(failed(name))?;
+        self.watchers.push((sender, thread));
         Ok(())
     }
 
@@ -323,7 +329,7 @@ impl Handle {
         }
         self.shared.restart.end(stop, &self.shared.config.read());
         self.shared.sources.stop();
-        for (sender, thread) in self.trimmer.take().into_iter().chain(self.limits.take()) {
+        for (sender, thread) in self.watchers.drain(..) {
             drop(sender);
             let _ = thread.join();
         }

@@ -30,6 +30,7 @@ mod logging;
 mod mailbox;
 mod management;
 mod memory;
+mod missing_routes;
 mod mrt;
 mod neighbor_settings;
 mod outbound_limits;

@@ -35,6 +35,8 @@ pub(crate) enum Command {
         family: Family,
         limit: MaxPrefix,
     },
+    /// Request all routes of a family from a neighbor, because some are missing that have room now.
+    RequestRefresh { neighbor: IpAddr, family: Family },
     /// Free the working memory of a burst of UPDATEs.
     ReleaseBuffers,
     /// The restart time since our start is over: new OPENs do not say any more that we restarted.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rutter_config::{Config, DynamicNeighbor, ExportRule, LimitAction, Neighbor, NeighborKind};
 use rutter_net::{Asn, Family, PerFamily};
 use rutter_policy::ImportPolicy;
-use rutter_rib::{ClientOptions, PeerKind};
+use rutter_rib::{BlockAbove, ClientOptions, IntakeLimits, PeerKind};
 use rutter_session::{FamilyConfig, GracefulRestartConfig, IdleHold, RemoteAs};
 
 /// The settings of one neighbor.
@@ -124,7 +124,9 @@ fn for_table(config: &Config, neighbor: &Neighbor) -> rutter_rib::Neighbor {
         monitored: None,
         export_allowed: neighbor.export == ExportRule::All,
         default_local_pref: neighbor.local_pref,
-        block_above: PerFamily::from_fn(|family| block_above(neighbor, family)),
+        limits: IntakeLimits {
+            prefixes: PerFamily::from_fn(|family| block_above(neighbor, family)),
+        },
         add_path_limit: neighbor.session.add_path.send.limit(),
         client: client(config, neighbor),
         role: neighbor.session.role,
@@ -151,7 +153,13 @@ fn kind(kind: NeighborKind) -> PeerKind {
     }
 }
 
-fn block_above(neighbor: &Neighbor, family: Family) -> Option<u32> {
-    let limit = neighbor.family(family).max_prefix?;
-    (limit.action == LimitAction::Block).then_some(limit.limit)
+fn block_above(neighbor: &Neighbor, family: Family) -> Option<BlockAbove> {
+    let max_prefix = neighbor.family(family).max_prefix?;
+    match max_prefix.action {
+        LimitAction::Block { keeps } => Some(BlockAbove {
+            limit: max_prefix.limit,
+            keeps,
+        }),
+        LimitAction::Warn | LimitAction::Restart { .. } | LimitAction::Shutdown => None,
+    }
 }

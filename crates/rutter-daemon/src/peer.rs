@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use rutter_config::MaxPrefix;
 use rutter_net::{Family, PerFamily};
-use rutter_rib::{ClientStream, FamilyInfo, PeerId, Retain, Rib, SessionInfo, Sweeper};
+use rutter_rib::{ClientStream, FamilyInfo, NotKept, PeerId, Retain, Rib, SessionInfo, Sweeper};
 use rutter_session::{
     ConnectionId, DownReason, Negotiated, Session, SessionEvent, Severity, State,
 };
@@ -199,6 +199,11 @@ impl Peer {
         }
     }
 
+    fn has_prefix_limit(&self) -> bool {
+        let limits = self.settings.table.limits.prefixes;
+        limits.iter().any(Option::is_some)
+    }
+
     /// Returns a limit that the neighbor exceeds for the first time since its routes were last within the limit.
     pub(crate) fn exceeded_limit(&mut self, rib: &Rib) -> Option<ExceededLimit> {
         let established = self.established.as_ref()?;
@@ -207,10 +212,12 @@ impl Peer {
         if limits.iter().all(Option::is_none) {
             return None;
         }
-        let counts = rib.counts(established.peer);
+        let intake = rib.intake(established.peer);
         for family in Family::ALL {
-            let received = counts[family].received;
-            let Some(limit) = limits[family].filter(|l| received > l.limit) else {
+            let received = intake.counts[family].received;
+            // Blocked routes count only where they are kept.
+            let is_over = |l: &MaxPrefix| received > l.limit || intake.lacks_routes[family];
+            let Some(limit) = limits[family].filter(is_over) else {
                 self.over_limit[family] = false;
                 continue;
             };
@@ -225,12 +232,15 @@ impl Peer {
         None
     }
 
-    /// Publishes the number of paths that the table did not keep, and logs that it grew.
-    pub(crate) fn check_paths(&self, rib: &Rib, limits: &mut PeerLogLimits, now_ms: u64) {
-        let Some(established) = self.established.as_ref().filter(|e| e.receives_paths) else {
+    /// Publishes the number of routes that the table did not keep, and logs that there are more paths among them.
+    pub(crate) fn check_not_kept(&self, rib: &Rib, limits: &mut PeerLogLimits, now_ms: u64) {
+        let is_limited = |e: &&Established| e.receives_paths || self.has_prefix_limit();
+        let Some(established) = self.established.as_ref().filter(is_limited) else {
             return;
         };
-        let not_kept = rib.paths_not_kept(established.peer);
+        let NotKept { paths, blocked } = rib.intake(established.peer).not_kept;
+        self.status.blocked_routes.store(blocked, Ordering::Relaxed);
+        let not_kept = paths;
         let before = self.status.paths_not_kept.swap(not_kept, Ordering::Relaxed);
         if not_kept > before
             && let Some(not_logged) = limits.pass(self.address(), LineKind::PathsNotKept, now_ms)

@@ -462,14 +462,14 @@ impl SessionDriver {
             self.limit_exceeded(slot, exceeded.family, exceeded.limit);
         }
         if let Some(peer) = self.peers.get_mut(slot) {
-            peer.check_paths(&self.shared.rib, &mut self.log_limits, self.now_ms);
+            peer.check_not_kept(&self.shared.rib, &mut self.log_limits, self.now_ms);
         }
     }
 
     /// Ends the session of a neighbor above a prefix limit, if the limit is more than a warning.
     pub(crate) fn limit_exceeded(&mut self, slot: usize, family: Family, limit: MaxPrefix) {
         let restart_after_s = match limit.action {
-            LimitAction::Warn | LimitAction::Block => return,
+            LimitAction::Warn | LimitAction::Block { .. } => return,
             LimitAction::Restart { after_s } => Some(after_s),
             LimitAction::Shutdown => None,
         };
@@ -479,6 +479,20 @@ impl SessionDriver {
             restart_after_s,
         };
         self.handle(slot, input);
+    }
+
+    /// Requests all routes of a family from a neighbor, because some are missing that have room now.
+    pub(crate) fn request_refresh(&mut self, slot: usize, family: Family) {
+        let Some(peer) = self.peers.get_mut(slot) else {
+            return;
+        };
+        let Some(established) = &peer.established else {
+            return;
+        };
+        let rib = &self.shared.rib;
+        rib.begin_resend(established.peer, family);
+        tracing::info!(peer = peer.name(), %family, "routes requested again: there is room for those not kept");
+        self.handle(slot, Input::RequestRefresh { family });
     }
 
     /// A connection was closed by the neighbor or lost.

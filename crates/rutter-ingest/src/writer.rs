@@ -63,7 +63,7 @@ impl Writer {
             monitored: Some(Arc::new(monitored)),
             export_allowed: false,
             default_local_pref: 100,
-            block_above: PerFamily::both(None),
+            limits: Default::default(),
             add_path_limit: 0,
             client: Default::default(),
             role: None,

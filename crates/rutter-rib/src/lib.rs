@@ -39,7 +39,8 @@ pub use decision::{FileRoute, Step, best_file_route};
 pub use lifecycle::Retain;
 pub use monitored::{Monitored, Source, View};
 pub use neighbor::{
-    FamilyInfo, Neighbor, PeerId, PeerKind, RouteCounts, SessionInfo, TooManyNeighbors,
+    BlockAbove, FamilyInfo, Intake, IntakeLimits, Neighbor, NotKept, PeerId, PeerKind, RouteCounts,
+    SessionInfo, TooManyNeighbors,
 };
 pub use read::explain::{Candidate, ClientVerdict, Explanation};
 pub use read::feed::{FeedEvent, FeedReader};

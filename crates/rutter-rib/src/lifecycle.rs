@@ -54,6 +54,9 @@ impl Rib {
             let mut topology = self.topology.write();
             let held = topology.peer_mut(peer)?;
             held.session = Some(session.clone());
+            for family in Family::ALL {
+                held.counts.begin_resend(family);
+            }
             let style = style(held, &session, self.cluster_id);
             let group = style.map(|style| self.group(style));
             held.group = group.clone();

@@ -68,8 +68,8 @@ pub struct Neighbor {
     pub export_allowed: bool,
     /// The LOCAL_PREF of routes without one; 100 unless configured.
     pub default_local_pref: u32,
-    /// The number of prefixes per family above which further ones are rejected (`max-prefix` with action `block`).
-    pub block_above: PerFamily<Option<u32>>,
+    /// The limits on the routes that are accepted and kept.
+    pub limits: IntakeLimits,
     /// The most paths per prefix that are sent where Add-Path is negotiated; 0 means all.
     pub add_path_limit: u16,
     /// The options of the neighbor as a client.
@@ -78,6 +78,23 @@ pub struct Neighbor {
     pub role: Option<Role>,
     /// The origin of the routes where another router reports them or a file holds them.
     pub monitored: Option<Arc<Monitored>>,
+}
+
+/// The limits on the routes that are accepted and kept from a neighbor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct IntakeLimits {
+    /// The limit on prefixes per family (`max-prefix` with action `block`).
+    pub prefixes: PerFamily<Option<BlockAbove>>,
+}
+
+/// A limit on the number of prefixes, above which further ones are blocked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BlockAbove {
+    /// The number of prefixes, rejected ones included.
+    pub limit: u32,
+    /// Blocked routes stay in the table, rejected. Otherwise they are not kept, and the neighbor must send them again
+    /// once there is room: see [`Intake::to_request`].
+    pub keeps: bool,
 }
 
 impl Neighbor {
@@ -147,6 +164,38 @@ impl RouteCounts {
     pub fn rejected(self) -> u32 {
         self.received - self.accepted
     }
+}
+
+/// The routes of a neighbor that are kept, and those that are not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Intake {
+    /// The number of routes that are kept.
+    pub counts: PerFamily<RouteCounts>,
+    /// The number of routes that were not kept so far.
+    pub not_kept: NotKept,
+    /// The families in which a limit kept routes out since the neighbor last sent all of them.
+    pub lacks_routes: PerFamily<bool>,
+    /// The families in which another route would be kept.
+    pub has_room: PerFamily<bool>,
+}
+
+impl Intake {
+    /// The families in which missing routes would be kept now: request them, and call [`crate::Rib::begin_resend`].
+    pub fn to_request(&self) -> impl Iterator<Item = Family> + use<> {
+        let (lacks, room) = (self.lacks_routes, self.has_room);
+        Family::ALL
+            .into_iter()
+            .filter(move |family| lacks[*family] && room[*family])
+    }
+}
+
+/// The routes of a neighbor that were not kept so far, by cause.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct NotKept {
+    /// It has too many paths of one prefix (RFC 7911).
+    pub paths: u64,
+    /// It is above a limit on prefixes: see [`BlockAbove`].
+    pub blocked: u64,
 }
 
 /// All 65,535 neighbor ids are taken.

@@ -18,8 +18,8 @@ use crate::advertise::memfd_segment::NewFile;
 use crate::read::feed::{Feed, FeedEvent, FeedReader};
 use crate::read::lookup::Mirror;
 use crate::read::snapshot::{summaries, summary};
-use crate::topology::Topology;
-use crate::{Neighbor, PeerId, PeerSummary, Retain, RouteCounts, TooManyNeighbors};
+use crate::topology::{Peer, Topology};
+use crate::{Intake, Neighbor, PeerId, PeerSummary, Retain, RouteCounts, TooManyNeighbors};
 
 /// Settings of the table as a whole.
 #[derive(Clone, Debug)]
@@ -251,10 +251,19 @@ impl Rib {
             .map_or_else(Default::default, |peer| peer.counts_by_family())
     }
 
-    /// The number of a neighbor's paths that were not kept so far, because it has too many of one prefix (RFC 7911).
-    pub fn paths_not_kept(&self, peer: PeerId) -> u64 {
+    /// The routes of a neighbor that are kept, and those that are not.
+    pub fn intake(&self, peer: PeerId) -> Intake {
         let topology = self.topology.read();
-        topology.peer(peer).map_or(0, |peer| peer.counts.not_kept())
+        topology
+            .peer(peer)
+            .map_or_else(Intake::default, Peer::intake)
+    }
+
+    /// All routes of a family were requested from a neighbor: those that are not kept from now on are missing.
+    pub fn begin_resend(&self, peer: PeerId, family: Family) {
+        if let Some(peer) = self.topology.read().peer(peer) {
+            peer.counts.begin_resend(family);
+        }
     }
 
     /// Subscribes to the ordered change feed. Events wait in a queue of `capacity`; further ones count as a gap. Also

@@ -2,7 +2,7 @@
 //! session writes it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use rutter_net::{Family, PerFamily};
 use rutter_policy::{Class, FilterData};
@@ -17,7 +17,9 @@ use crate::advertise::group::Group;
 use crate::decision::{Decision, PeerRank};
 use crate::peer_set::PeerSet;
 use crate::reevaluate::export::ExportTransition;
-use crate::{Neighbor, PeerId, PeerKind, RouteCounts, SessionInfo, TooManyNeighbors};
+use crate::{
+    Intake, Neighbor, NotKept, PeerId, PeerKind, RouteCounts, SessionInfo, TooManyNeighbors,
+};
 
 /// A neighbor with the table's state for it.
 pub(crate) struct Peer {
@@ -44,6 +46,21 @@ impl Peer {
         }
     }
 
+    /// The routes that are kept, and those that are not.
+    pub fn intake(&self) -> Intake {
+        let limits = &self.neighbor.limits;
+        let has_room = |family: Family| {
+            let limit = limits.prefixes[family];
+            limit.is_none_or(|above| self.counts(family).received < above.limit)
+        };
+        Intake {
+            counts: self.counts_by_family(),
+            not_kept: self.counts.not_kept(),
+            lacks_routes: PerFamily::from_fn(|family| self.counts.are_missing(family)),
+            has_room: PerFamily::from_fn(has_room),
+        }
+    }
+
     /// The same in both families.
     pub fn counts_by_family(&self) -> PerFamily<RouteCounts> {
         PerFamily::from_fn(|family| self.counts(family))
@@ -56,7 +73,11 @@ pub(crate) struct Counts {
     received: PerFamily<ByEpoch>,
     accepted: PerFamily<ByEpoch>,
     /// The paths that were not kept, ever.
-    not_kept: AtomicU64,
+    paths_not_kept: AtomicU64,
+    /// The routes above a limit on prefixes that were not kept, ever.
+    blocked: AtomicU64,
+    /// Routes that a limit kept out may be missing since the neighbor last sent all of them.
+    are_missing: PerFamily<AtomicBool>,
 }
 
 type ByEpoch = [AtomicU32; EPOCHS];
@@ -80,7 +101,12 @@ impl Counts {
         add(&self.accepted[family], &tally.accepted);
         if tally.not_kept > 0 {
             let not_kept = u64::from(tally.not_kept);
-            self.not_kept.fetch_add(not_kept, Ordering::Relaxed);
+            self.paths_not_kept.fetch_add(not_kept, Ordering::Relaxed);
+        }
+        if tally.blocked > 0 {
+            let blocked = u64::from(tally.blocked);
+            self.blocked.fetch_add(blocked, Ordering::Relaxed);
+            self.are_missing[family].store(true, Ordering::Relaxed);
         }
     }
 
@@ -89,8 +115,21 @@ impl Counts {
         sum(&self.received[family], epochs)
     }
 
-    pub fn not_kept(&self) -> u64 {
-        self.not_kept.load(Ordering::Relaxed)
+    pub fn not_kept(&self) -> NotKept {
+        NotKept {
+            paths: self.paths_not_kept.load(Ordering::Relaxed),
+            blocked: self.blocked.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Routes that a limit kept out may be missing in a family.
+    pub fn are_missing(&self, family: Family) -> bool {
+        self.are_missing[family].load(Ordering::Relaxed)
+    }
+
+    /// The neighbor sends all routes of a family again.
+    pub fn begin_resend(&self, family: Family) {
+        self.are_missing[family].store(false, Ordering::Relaxed);
     }
 }
 

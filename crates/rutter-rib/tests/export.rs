@@ -277,7 +277,7 @@ fn malformed_attributes_withdraw_and_a_limit_rejects() {
     let client = PeerKind::RouteServerClient;
     let mut lab = Lab::new(&[(client, 1), (client, 2)]);
     let mut limited = neighbor(1, client, 1);
-    limited.block_above = PerFamily::new(Some(1), None);
+    limited.limits.prefixes = PerFamily::new(block_above(1, true), None);
     lab.rib.replace_neighbor(PeerId(0), limited);
     lab.announce(0, &Block::new(&[1]).0, "203.0.113.0/24");
     lab.announce(0, &Block::new(&[1]).0, "198.51.100.0/24");
@@ -294,12 +294,52 @@ fn malformed_attributes_withdraw_and_a_limit_rejects() {
     assert!(!update::split(body).unwrap().withdrawn.is_empty());
 }
 
+fn block_above(limit: u32, keeps: bool) -> Option<BlockAbove> {
+    Some(BlockAbove { limit, keeps })
+}
+
+#[test]
+fn blocked_routes_are_not_kept_until_there_is_room() {
+    let client = PeerKind::RouteServerClient;
+    let mut lab = Lab::new(&[(client, 1), (client, 2)]);
+    let mut limited = neighbor(1, client, 1);
+    limited.limits.prefixes = PerFamily::new(block_above(1, false), None);
+    lab.rib.replace_neighbor(PeerId(0), limited);
+    let to_request = |lab: &Lab| -> Vec<Family> {
+        let intake = lab.rib.intake(PeerId(0));
+        intake.to_request().collect()
+    };
+    lab.announce(0, &Block::new(&[1]).0, "203.0.113.0/24");
+    lab.announce(0, &Block::new(&[1, 3]).0, "198.51.100.0/24");
+    assert_eq!(lab.received(PeerId(1)).len(), 1);
+    let intake = lab.rib.intake(PeerId(0));
+    assert_eq!(intake.counts[Family::Ipv4Unicast].received, 1);
+    assert_eq!(intake.not_kept.blocked, 1);
+    let count = |what| {
+        let rows = lab.rib.memory();
+        let row = rows.iter().find(|row| row.what == what);
+        row.unwrap().count
+    };
+    assert_eq!(count("attribute sets"), 1);
+    assert_eq!(count("ipv4 destinations with up to two routes"), 1);
+    assert_eq!(to_request(&lab), [], "no room");
+    lab.announce(0, &Block::new(&[1, 4]).0, "203.0.113.0/24");
+    assert_eq!(lab.received(PeerId(1)).len(), 1, "a held route may change");
+    lab.withdraw(0, "203.0.113.0/24");
+    lab.received(PeerId(1));
+    assert_eq!(to_request(&lab), [Family::Ipv4Unicast]);
+    lab.rib.begin_resend(PeerId(0), Family::Ipv4Unicast);
+    assert_eq!(to_request(&lab), []);
+    lab.announce(0, &Block::new(&[1, 3]).0, "198.51.100.0/24");
+    assert_eq!(lab.received(PeerId(1)).len(), 1);
+}
+
 #[test]
 fn blocked_routes_stay_rejected_until_there_is_room() {
     let client = PeerKind::RouteServerClient;
     let mut lab = Lab::new(&[(client, 1), (client, 2)]);
     let mut limited = neighbor(1, client, 1);
-    limited.block_above = PerFamily::new(Some(1), None);
+    limited.limits.prefixes = PerFamily::new(block_above(1, true), None);
     lab.rib.replace_neighbor(PeerId(0), limited.clone());
     lab.announce(0, &Block::new(&[1]).0, "203.0.113.0/24");
     lab.announce(0, &Block::new(&[1]).0, "198.51.100.0/24");
@@ -319,7 +359,7 @@ fn blocked_routes_stay_rejected_until_there_is_room() {
         1,
         "an accepted route may change"
     );
-    limited.block_above = PerFamily::new(Some(2), None);
+    limited.limits.prefixes = PerFamily::new(block_above(2, true), None);
     lab.rib.replace_neighbor(PeerId(0), limited);
     lab.rib.flush();
     assert_eq!(lab.received(PeerId(1)).len(), 1, "a higher limit");

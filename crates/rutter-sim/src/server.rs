@@ -252,7 +252,7 @@ fn neighbor(index: u16, import: ImportSettings) -> Neighbor {
         monitored: None,
         export_allowed: true,
         default_local_pref: 100,
-        block_above: PerFamily::both(None),
+        limits: Default::default(),
         add_path_limit: 0,
         client: Default::default(),
         role: None,

@@ -96,6 +96,9 @@ pub struct SessionRow {
     /// Paths that were not kept, because the neighbor has more than 1,024 of one prefix (RFC 7911).
     #[serde(default)]
     pub paths_not_kept: u64,
+    /// Routes that were not kept, because the neighbor was above `max-prefix` with the action `block`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub blocked_routes: u64,
     /// How often more prefixes were advertised than `max-prefix-out` allows.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub out_limit_exceeded: u64,

@@ -20,8 +20,11 @@ pub struct MaxPrefix {
 pub enum LimitAction {
     /// Write a log line.
     Warn,
-    /// Reject further prefixes.
-    Block,
+    /// Block further prefixes.
+    Block {
+        /// They stay in the table, rejected. Otherwise they are not kept.
+        keeps: bool,
+    },
     /// Reset the session (RFC 4486 subcode 1), and restart it later.
     Restart {
         /// The time until the restart, seconds; `0` means the idle hold time.
@@ -39,7 +42,13 @@ pub const MAX_PREFIX: &[Key] = &[
         "action",
         "`\"warn\"`, `\"block\"`, `\"restart\"`, `\"shutdown\"`",
         "`\"shutdown\"`",
-        "Log; reject prefixes above the limit; reset the session and restart it later; reset it and wait for an operator.",
+        "Log; block prefixes above the limit; reset the session and restart it later; reset it and wait for an operator.",
+    ),
+    key(
+        "keep-blocked",
+        "true, false",
+        "false",
+        "With `block`: keep the prefixes above the limit, rejected, and show them. They take as much memory as accepted ones, and nothing but `max-memory` bounds them.",
     ),
     key(
         "restart-after",
@@ -101,12 +110,17 @@ fn read_limits(section: &Section<'_>, out: &mut PerFamily<Option<MaxPrefix>>, ca
     let restart = LimitAction::Restart {
         after_s: after.unwrap_or(900) as u32,
     };
+    let mut keeps = false;
+    if can_block {
+        section.set("keep-blocked", &mut keeps, Item::bool);
+    }
+    let block = LimitAction::Block { keeps };
     let mut action = LimitAction::Shutdown;
     let words = [
         ("shutdown", LimitAction::Shutdown),
         ("restart", restart),
         ("warn", LimitAction::Warn),
-        ("block", LimitAction::Block),
+        ("block", block),
     ];
     let possible = if can_block { &words[..] } else { &words[..3] };
     section.set("action", &mut action, |i| i.word(possible));
@@ -114,6 +128,13 @@ fn read_limits(section: &Section<'_>, out: &mut PerFamily<Option<MaxPrefix>>, ca
         item.warning(
             "`restart-after` has no meaning with this action",
             "write action = \"restart\"",
+        );
+    }
+    if let (true, false) = (keeps, action == block) {
+        section.complain_softly(
+            "keep-blocked",
+            "`keep-blocked` has no meaning with this action",
+            "write action = \"block\"",
         );
     }
     for (slot, name) in out.iter_mut().zip(["v4", "v6"]) {

@@ -103,6 +103,24 @@ fn too_many_prefixes_end_the_session() {
     assert_eq!((notification.code, notification.subcode), (6, 1));
 }
 
+/// The daemon asks for the prefix that it did not keep when another is withdrawn.
+#[test]
+fn blocked_prefixes_are_requested_once_there_is_room() {
+    let folder = Folder::new("blocked");
+    let limit = "max-prefix = { v4 = 2, action = \"block\" }";
+    let members = format!("{}{}", member(1, 64501, limit), member(2, 64502, ""));
+    let (_daemon, address) = start(&folder, 1, &members);
+    let mut one = Speaker::establish(1, 64501, address);
+    let mut two = Speaker::establish(2, 64502, address);
+    one.announce(&["8.8.8.0/24", "9.9.9.0/24", "7.7.7.0/24"], &[]);
+    two.expect_table(&["8.8.8.0/24", "9.9.9.0/24"]);
+    one.withdraw(&["8.8.8.0/24"]);
+    two.expect_table(&["9.9.9.0/24"]);
+    while !matches!(one.receive(), Received::Refresh) {}
+    one.announce(&["9.9.9.0/24", "7.7.7.0/24"], &[]);
+    two.expect_table(&["7.7.7.0/24", "9.9.9.0/24"]);
+}
+
 /// The second member may be sent two prefixes, the third only warns.
 #[test]
 fn too_many_advertised_prefixes_end_the_session() {

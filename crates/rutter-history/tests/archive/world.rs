@@ -44,7 +44,7 @@ pub fn neighbor(number: u8) -> Neighbor {
         })),
         export_allowed: false,
         default_local_pref: 100,
-        block_above: PerFamily::both(None),
+        limits: Default::default(),
         add_path_limit: 0,
         client: Default::default(),
         role: None,

@@ -9,7 +9,7 @@ use crate::adj_rib_in::path_limits::{exceeds_path_limit, is_full};
 use crate::adj_rib_in::route::Route;
 use crate::adj_rib_in::shard::{Apply, Stored};
 use crate::adj_rib_in::table::{Destination, Id, Table, accepted};
-use crate::adj_rib_in::tally::{Limit, Tally};
+use crate::adj_rib_in::tally::{Admission, Limit, Tally};
 use crate::advertise::clients::Clients;
 use crate::advertise::export_view::Scope;
 use crate::advertise::fast_path::{BestTwo, is_plain};
@@ -94,11 +94,17 @@ impl<K: Stored> Edit<'_, K> {
             }
         }
         let is_in = position.is_some_and(|at| destination.routes[at].is_accepted());
-        if !is_in
-            && limit.blocks(position.is_some(), tally)
-            && let Some(route) = new
-        {
-            route.verdict = route.verdict.or_reject(RejectReason::MaxPrefix);
+        if !is_in && let Some(route) = new {
+            match limit.admit(position.is_some(), tally) {
+                Admission::Admitted => {}
+                Admission::Rejected => {
+                    route.verdict = route.verdict.or_reject(RejectReason::MaxPrefix);
+                }
+                Admission::NotKept => {
+                    self.clear_unused(id);
+                    return None;
+                }
+            }
         }
         if let (Some(at), Some(route)) = (position, &new)
             && is_refresh(&destination.routes[at], route)
@@ -197,6 +203,14 @@ impl<K: Stored> Edit<'_, K> {
         record_for_live(self.clients, topology, prefix, |mut recorder| {
             recorder.record(&change);
         });
+    }
+
+    /// Frees a destination that was added for a route that is not kept. No client can hold its prefix.
+    fn clear_unused(&mut self, id: Id) {
+        let is_kept = self.clients.tombstones[K::FAMILY].contains(&id);
+        if self.table.get(id).routes.is_empty() && !is_kept {
+            self.table.remove(id);
+        }
     }
 
     /// Frees a destination without routes.

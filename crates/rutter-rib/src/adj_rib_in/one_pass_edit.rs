@@ -13,7 +13,7 @@ use crate::adj_rib_in::path_limits::{AcceptedPaths, MAX_HELD_PATHS};
 use crate::adj_rib_in::route::Route;
 use crate::adj_rib_in::shard::Stored;
 use crate::adj_rib_in::table::Id;
-use crate::adj_rib_in::tally::{Limit, Tally};
+use crate::adj_rib_in::tally::{Admission, Limit, Tally};
 use crate::decision::{Decision, Process};
 
 /// A destination from which more changes than this are made at once, or which has more routes, is edited in one pass.
@@ -160,8 +160,14 @@ impl Pass {
         (limit, tally): (&Limit, &mut Tally),
     ) -> Option<Route> {
         let was_in = old.is_some_and(Route::is_accepted);
-        if !was_in && limit.blocks(old.is_some(), tally) {
-            new.verdict = new.verdict.or_reject(RejectReason::MaxPrefix);
+        if !was_in {
+            match limit.admit(old.is_some(), tally) {
+                Admission::Admitted => {}
+                Admission::Rejected => {
+                    new.verdict = new.verdict.or_reject(RejectReason::MaxPrefix);
+                }
+                Admission::NotKept => return None,
+            }
         }
         if old.is_some_and(|old| is_refresh(old, &new)) {
             return Some(new);

@@ -109,7 +109,7 @@ impl Apply<'_> {
     pub fn limit<K: Stored>(&self) -> Limit {
         let peer = self.topology.peer(self.peer);
         Limit {
-            most: peer.and_then(|peer| peer.neighbor.block_above[K::FAMILY]),
+            prefixes: peer.and_then(|peer| peer.neighbor.limits.prefixes[K::FAMILY]),
             held: peer.map_or(0, |peer| peer.counts(K::FAMILY).received),
             removing: peer.map_or_else(Default::default, |peer| peer.epochs[K::FAMILY].removing),
         }
@@ -168,7 +168,7 @@ impl Shard {
         let mirror = self.mirror.clone();
         let mirror = ShardMirror::of(mirror.as_deref(), self.index);
         let (table, clients) = K::split(self);
-        let plain = limit.most.is_none() && clients.all_receive_best(K::FAMILY, with.topology);
+        let plain = limit.prefixes.is_none() && clients.all_receive_best(K::FAMILY, with.topology);
         let mut found = Vec::with_capacity(ops.len());
         table.find_all(ops.iter().map(|op| op.prefix), &mut found);
         let mut deferred = Vec::new();

@@ -2,6 +2,7 @@
 
 use crate::adj_rib_in::epochs::{EPOCHS, EpochSet};
 use crate::adj_rib_in::route::{Route, State};
+use crate::neighbor::BlockAbove;
 
 /// The change of one peer's route counts, by epoch.
 #[derive(Clone, Copy, Default, Debug)]
@@ -12,6 +13,8 @@ pub(crate) struct Tally {
     ///
     /// [`MAX_HELD_PATHS`]: crate::adj_rib_in::path_limits::MAX_HELD_PATHS
     pub not_kept: u32,
+    /// The routes above a limit on prefixes that were not kept.
+    pub blocked: u32,
 }
 
 impl Tally {
@@ -49,23 +52,40 @@ impl Tally {
 /// The limit of `max-prefix` with action `block`, and the number of routes when the batch began.
 #[derive(Default)]
 pub(crate) struct Limit {
-    pub most: Option<u32>,
+    pub prefixes: Option<BlockAbove>,
     /// Without those that wait to be removed.
     pub held: u32,
     /// The epochs of the routes that wait to be removed.
     pub removing: EpochSet,
 }
 
+/// The fate of a route under the limit on prefixes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Admission {
+    Admitted,
+    /// It stays in the table, rejected.
+    Rejected,
+    NotKept,
+}
+
 impl Limit {
-    /// Returns whether the limit rejects a route that is new, or held (`known`) but not accepted.
-    pub fn blocks(&self, known: bool, tally: &Tally) -> bool {
-        self.most.is_some_and(|most| {
-            let counted = EpochSet::ALL.minus(self.removing).iter();
-            let more: i32 = counted
-                .map(|epoch| tally.received[usize::from(epoch)])
-                .sum();
-            let with_it = i64::from(self.held) + i64::from(more) + i64::from(!known);
-            with_it > i64::from(most)
-        })
+    /// Returns the fate of a route that is new, or held (`known`) but not accepted. A held one stays in any case.
+    pub fn admit(&self, known: bool, tally: &mut Tally) -> Admission {
+        let Some(prefixes) = self.prefixes else {
+            return Admission::Admitted;
+        };
+        let counted = EpochSet::ALL.minus(self.removing).iter();
+        let more: i32 = counted
+            .map(|epoch| tally.received[usize::from(epoch)])
+            .sum();
+        let with_it = i64::from(self.held) + i64::from(more) + i64::from(!known);
+        if with_it <= i64::from(prefixes.limit) {
+            Admission::Admitted
+        } else if known || prefixes.keeps {
+            Admission::Rejected
+        } else {
+            tally.blocked += 1;
+            Admission::NotKept
+        }
     }
 }

@@ -141,7 +141,7 @@ impl Reevaluation {
     fn after(held: &Neighbor, new: &Neighbor) -> Self {
         let same_policy = Arc::ptr_eq(&held.import, &new.import)
             || held.import.settings() == new.import.settings();
-        let same = same_policy && held.block_above == new.block_above;
+        let same = same_policy && held.limits.prefixes == new.limits.prefixes;
         Reevaluation {
             judged: !same,
             ranked: held.default_local_pref != new.default_local_pref,

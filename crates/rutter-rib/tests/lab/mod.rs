@@ -39,7 +39,7 @@ pub fn neighbor(index: u8, kind: PeerKind, asn: u32) -> Neighbor {
         monitored: None,
         export_allowed: true,
         default_local_pref: 100,
-        block_above: PerFamily::both(None),
+        limits: Default::default(),
         add_path_limit: 0,
         client: Default::default(),
         role: None,
@@ -118,6 +118,20 @@ impl Lab {
         self.rib.commit(&mut self.batch);
         self.rib.flush();
         pushed
+    }
+
+    pub fn withdraw(&mut self, peer: u16, prefix: &str) {
+        let mut withdrawn = Vec::new();
+        let Prefix::V4(prefix) = prefix.parse().unwrap() else {
+            panic!("an IPv4 prefix")
+        };
+        nlri::write_ipv4(&mut withdrawn, None, prefix);
+        let mut body = (withdrawn.len() as u16).to_be_bytes().to_vec();
+        body.extend(withdrawn);
+        body.extend([0, 0]);
+        self.batch.push(&self.rib, PeerId(peer), &body, 0);
+        self.rib.commit(&mut self.batch);
+        self.rib.flush();
     }
 
     pub fn push(&mut self, peer: u16, block: &[u8], prefix: &str) -> Pushed {

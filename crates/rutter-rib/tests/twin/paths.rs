@@ -224,9 +224,9 @@ fn a_neighbor_has_a_bounded_number_of_paths_of_a_prefix() {
     let counts = |world: &World, peer| world.rib.counts(PeerId(peer))[Family::Ipv4Unicast];
     assert_eq!(counts(&world, 0).received, 1_024);
     assert_eq!(counts(&world, 0).accepted, 256);
-    assert_eq!(world.rib.paths_not_kept(PeerId(0)), 40_100 - 1_024);
+    assert_eq!(world.rib.intake(PeerId(0)).not_kept.paths, 40_100 - 1_024);
     assert_eq!(counts(&world, 1).accepted, 10);
-    assert_eq!(world.rib.paths_not_kept(PeerId(1)), 0);
+    assert_eq!(world.rib.intake(PeerId(1)).not_kept.paths, 0);
     let rejected = world.rib.destination(prefix(0).into(), |view| {
         let of_paths =
             |route: &&rutter_rib::RouteView<'_>| route.reject == Some(RejectReason::Paths);

@@ -199,7 +199,7 @@ pub fn neighbor(peer: u16) -> Neighbor {
         monitored: None,
         export_allowed: true,
         default_local_pref: 100,
-        block_above: PerFamily::both(None),
+        limits: Default::default(),
         add_path_limit: add_path_limit(peer),
         client: Default::default(),
         role: None,

@@ -57,7 +57,7 @@ fn neighbor(peer: usize) -> Neighbor {
         })),
         export_allowed: false,
         default_local_pref: 100,
-        block_above: PerFamily::both(None),
+        limits: Default::default(),
         add_path_limit: 0,
         client: Default::default(),
         role: None,

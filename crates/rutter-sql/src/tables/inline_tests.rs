@@ -47,7 +47,7 @@ fn with_routes(count: usize) -> Database {
         })),
         export_allowed: false,
         default_local_pref: 100,
-        block_above: PerFamily::both(None),
+        limits: Default::default(),
         add_path_limit: 0,
         client: Default::default(),
         role: None,

@@ -95,6 +95,9 @@ fn session(s: &SessionRow, out: &mut dyn Write) -> io::Result<()> {
     if s.paths_not_kept > 0 {
         field(out, "paths not kept", grouped(s.paths_not_kept))?;
     }
+    if s.blocked_routes > 0 {
+        field(out, "blocked, not kept", grouped(s.blocked_routes))?;
+    }
     if s.out_limit_exceeded > 0 {
         let times = grouped(s.out_limit_exceeded);
         field(out, "above max-prefix-out", format_args!("{times} times"))?;
