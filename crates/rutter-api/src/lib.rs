@@ -26,8 +26,8 @@ pub use backend::{Backend, CollectorServices, LogReader, ReloadError};
 pub use client::{Answer, Client, RawLine};
 pub use line::{Done, Line};
 pub use request::{
-    ClearHow, Envelope, FamilyFilter, LookupQuery, MAX_REQUEST, Request, RouteFilter,
-    RouteSelector, VERSION, WhatIf,
+    AdvertisedList, AdvertisedQuery, ClearHow, Envelope, FamilyFilter, LookupQuery, MAX_REQUEST,
+    Request, RouteFilter, RouteSelector, VERSION, WhatIf,
 };
 pub use rows::*;
 pub use server::serve_connection;

@@ -14,6 +14,12 @@ pub enum Line {
     Peer(Box<PeerRow>),
     /// A route.
     Route(Box<RouteRow>),
+    /// A route as a client is sent it.
+    Advertised(Box<AdvertisedRow>),
+    /// A route that a client is not sent.
+    Withheld(Box<WithheldRouteRow>),
+    /// The number of routes that a client is sent and not sent.
+    AdvertisedCount(Box<AdvertisedCountRow>),
     /// A rejected route.
     Rejected(Box<RejectedRow>),
     /// A distinct attribute set.

@@ -58,6 +58,9 @@ pub enum Request {
     Table(RouteSelector),
     /// Rejected routes with all reasons and the evidence: [`crate::RejectedRow`]s.
     Rejected(RouteFilter),
+    /// The routes that a client is sent, those that it is not sent, or their numbers: [`crate::AdvertisedRow`]s,
+    /// [`crate::WithheldRouteRow`]s or [`crate::AdvertisedCountRow`]s.
+    Advertised(AdvertisedQuery),
     /// Distinct attribute sets: [`crate::AttributeSetRow`]s, the most used first.
     Attributes {
         /// The maximum number of rows; absent: no limit.
@@ -175,6 +178,31 @@ pub struct LookupQuery {
     /// Return the best of all routes if no selected route matches an address.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub or_best: bool,
+}
+
+/// The question what a client is sent.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+pub struct AdvertisedQuery {
+    /// The client: name, address or `AS64500`.
+    pub to: String,
+    /// The part of the answer.
+    pub list: AdvertisedList,
+    /// Conditions on the routes as received. For withheld routes, [`RouteFilter::reason`] is why they are withheld.
+    pub filter: RouteFilter,
+}
+
+/// The part of the table that a client's question is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AdvertisedList {
+    /// The routes that it is sent, as they are sent.
+    #[default]
+    Routes,
+    /// The better routes that it is not sent, each with the reason.
+    Withheld,
+    /// The number of both.
+    Count,
 }
 
 /// How to clear a session.

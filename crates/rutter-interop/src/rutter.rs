@@ -160,6 +160,23 @@ impl Rutter {
             .collect())
     }
 
+    /// The routes that this client is sent, as Rutter shows them.
+    pub fn routes_to(&self, client: IpAddr) -> Result<BTreeSet<Route>, String> {
+        let client = client.to_string();
+        let rows = self.ask(&["show", "routes", "--advertised-to", &client])?;
+        routes_of(&rows).map(route).collect()
+    }
+
+    /// The routes that this client is not sent: prefixes and names of the reasons.
+    pub fn withheld_from(&self, client: IpAddr) -> Result<BTreeSet<(String, String)>, String> {
+        let client = client.to_string();
+        let rows = self.ask(&["show", "routes", "--advertised-to", &client, "--withheld"])?;
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        Ok(routes_of(&rows)
+            .map(|row| (text(&row["prefix"]), text(&row["withheld"]["name"])))
+            .collect())
+    }
+
     fn wait_until_it_answers(&mut self) {
         crate::eventually("Rutter answers", || {
             self.process.check_alive()?;

@@ -1,6 +1,7 @@
 //! What changes routes on their way to a client: round-trip times, added communities, our AS, blackholing and
 //! GRACEFUL_SHUTDOWN, with BIRD and GoBGP as clients and with reloads.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -94,6 +95,19 @@ fn with_shutdown(routes: Vec<Route>) -> Vec<Route> {
         .collect()
 }
 
+/// Rutter shows what a client holds, with the attributes that the client has, and why it holds no more.
+fn shows(rutter: &Rutter, client: IpAddr, held: &[Route], withheld: &[(&str, &str)]) {
+    let shown = rutter.routes_to(client).unwrap();
+    assert_eq!(
+        shown,
+        held.iter().cloned().collect(),
+        "advertised to {client}"
+    );
+    let owned = |(prefix, why): &(&str, &str)| ((*prefix).to_owned(), (*why).to_owned());
+    let withheld: BTreeSet<_> = withheld.iter().map(owned).collect();
+    assert_eq!(rutter.withheld_from(client).unwrap(), withheld);
+}
+
 #[test]
 fn clients_receive_what_actions_options_and_reloads_make_of_a_route() {
     let lab = Lab::new();
@@ -109,6 +123,15 @@ fn clients_receive_what_actions_options_and_reloads_make_of_a_route() {
     sender.announce(&announced());
     holds(&bird, &near());
     holds(&gobgp, &far(true));
+    shows(&rutter, lab.address(3), &near(), &[]);
+    let withheld = [
+        ("45.31.0.0/24", "communities"),
+        ("45.35.0.7/32", "blackhole"),
+    ];
+    shows(&rutter, lab.address(4), &far(true), &withheld);
+    let own = announced().iter().map(|route| route.prefix.to_string());
+    let own: BTreeSet<_> = own.map(|prefix| (prefix, "own-route".to_owned())).collect();
+    assert_eq!(rutter.withheld_from(lab.address(2)).unwrap(), own);
     // UPDATEs are counted as bytes alone.
     let bytes = |address: IpAddr| {
         let session = rutter.session(address).unwrap();
@@ -138,6 +161,12 @@ fn clients_receive_what_actions_options_and_reloads_make_of_a_route() {
     rutter.reload(&sections(&lab, "40", true)).unwrap();
     holds(&bird, &with_shutdown(near()));
     holds(&gobgp, &with_shutdown(far(true)));
+    shows(
+        &rutter,
+        lab.address(4),
+        &with_shutdown(far(true)),
+        &withheld,
+    );
     rutter.reload(&sections(&lab, "40", false)).unwrap();
     holds(&bird, &near());
     holds(&gobgp, &far(true));

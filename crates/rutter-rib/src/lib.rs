@@ -43,6 +43,7 @@ pub use neighbor::{
     SessionInfo, TooManyNeighbors,
 };
 pub use read::explain::{Candidate, ClientVerdict, Explanation};
+pub use read::exports::{ExportedDestination, ExportedRoute, SentRoute};
 pub use read::feed::{FeedEvent, FeedReader};
 pub use read::feed_batch::Body;
 pub use read::lookup::{Lookup, RouteFilter};

@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::io::{self, Write as _};
 
 use clap::CommandFactory as _;
-use rutter_api::{ClearHow, Request, RouteFilter, SourceAction, WhatIf};
+use rutter_api::{
+    AdvertisedList, AdvertisedQuery, ClearHow, Request, RouteFilter, SourceAction, WhatIf,
+};
 use rutter_config::ConfigSource;
 
 use crate::cli::{
@@ -122,11 +124,34 @@ fn show_request(what: Show) -> Request {
         Show::Routes {
             rejected,
             best,
+            advertised_to: None,
             filter,
+            ..
         } => Request::Routes(RouteFilter {
             rejected,
             best,
             ..filter.into()
+        }),
+        Show::Routes {
+            best,
+            advertised_to: Some(to),
+            withheld,
+            why,
+            count,
+            filter,
+            ..
+        } => Request::Advertised(AdvertisedQuery {
+            to,
+            list: match (withheld, count) {
+                (true, _) => AdvertisedList::Withheld,
+                (_, true) => AdvertisedList::Count,
+                _ => AdvertisedList::Routes,
+            },
+            filter: RouteFilter {
+                best,
+                reason: why,
+                ..filter.into()
+            },
         }),
         Show::Route { target } => Request::Route { target },
         Show::Rejected { reason, filter } => Request::Rejected(RouteFilter {

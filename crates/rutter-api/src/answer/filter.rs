@@ -2,7 +2,7 @@
 
 use rutter_net::{Asn, Community, Family, LargeCommunity, Prefix};
 use rutter_policy::RejectReason;
-use rutter_rib::{RouteView, Snapshot};
+use rutter_rib::{PeerSummary, RouteView};
 use rutter_wire::attr::Attributes;
 
 use super::Failure;
@@ -35,10 +35,10 @@ enum Reason {
 
 impl Filter {
     /// Parses the strings of a filter.
-    pub(super) fn new(filter: &RouteFilter, snapshot: &Snapshot) -> Result<Self, Failure> {
+    pub(super) fn new(filter: &RouteFilter, peers: &[PeerSummary]) -> Result<Self, Failure> {
         Ok(Filter {
             peers: match &filter.peer {
-                Some(text) => Some(peer_bits(text, snapshot)?),
+                Some(text) => Some(peer_bits(text, peers)?),
                 None => None,
             },
             family: filter.family.map(Into::into),
@@ -110,20 +110,30 @@ impl AnyCommunity {
     }
 }
 
-fn peer_bits(text: &str, snapshot: &Snapshot) -> Result<Vec<bool>, Failure> {
+/// The neighbors that a name, an address or an AS number selects; at least one.
+pub(super) fn selected_peers<'p>(
+    text: &str,
+    peers: &'p [PeerSummary],
+) -> Result<Vec<&'p PeerSummary>, Failure> {
     let wanted = PeerSelector::new(text);
-    let mut bits = Vec::new();
-    for peer in snapshot.peers() {
+    let is_selected = |peer: &&PeerSummary| {
         let neighbor = &peer.neighbor;
-        if wanted.matches(&neighbor.name, neighbor.address, neighbor.remote_asn.0) {
-            bits.resize(bits.len().max(peer.id.index() + 1), false);
-            bits[peer.id.index()] = true;
-        }
-    }
-    match bits.is_empty() {
+        wanted.matches(&neighbor.name, neighbor.address, neighbor.remote_asn.0)
+    };
+    let selected: Vec<_> = peers.iter().filter(is_selected).collect();
+    match selected.is_empty() {
         true => Err(wanted.not_found()),
-        false => Ok(bits),
+        false => Ok(selected),
     }
+}
+
+fn peer_bits(text: &str, peers: &[PeerSummary]) -> Result<Vec<bool>, Failure> {
+    let mut bits = Vec::new();
+    for peer in selected_peers(text, peers)? {
+        bits.resize(bits.len().max(peer.id.index() + 1), false);
+        bits[peer.id.index()] = true;
+    }
+    Ok(bits)
 }
 
 fn community(text: &str) -> Result<AnyCommunity, Failure> {

@@ -1,5 +1,6 @@
 //! The answers to requests, one module for each group.
 
+mod advertised;
 mod collector;
 mod control;
 mod explain;
@@ -34,6 +35,7 @@ pub fn answer(
         Request::Peer { peer } => peers::one(backend, peer, rows)?,
         Request::Routes(filter) => return routes::routes(backend, filter, rows),
         Request::Rejected(filter) => return routes::rejected(backend, filter, rows),
+        Request::Advertised(query) => return advertised::advertised(backend, query, rows),
         Request::Attributes { limit } => return routes::attribute_sets(backend, *limit, rows),
         Request::Route { target } => explain::route(backend, target, rows)?,
         Request::Explain { target, what_if } => match what_if {

@@ -54,7 +54,7 @@ fn each(
     rows: &mut RowWriter<'_>,
     mut line: impl FnMut(Prefix, &RouteView<'_>, bool) -> Line,
 ) -> Result<Done, Failure> {
-    let filter = Filter::new(wanted, snapshot)?;
+    let filter = Filter::new(wanted, snapshot.peers())?;
     let limit = wanted.limit.unwrap_or(u64::MAX);
     let pages = wanted.after.as_deref();
     let start = PageCursor::parse(pages.unwrap_or_default())?;

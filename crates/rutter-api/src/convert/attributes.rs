@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
-use rutter_rib::AttrSet;
+use rutter_rib::{AttrSet, SentRoute};
 use rutter_wire::attr::{Attributes, code};
 
 use crate::{AttributesRow, UnknownAttributeRow};
@@ -14,6 +14,15 @@ pub(crate) fn attributes_row(set: &AttrSet) -> AttributesRow {
         next_hop: Some(set.next_hop()),
         link_local_next_hop: set.link_local_next_hop(),
         ..AttributesRow::of(&set.attributes())
+    }
+}
+
+/// Converts the attributes of a route as it is sent.
+pub(crate) fn sent_attributes_row(route: &SentRoute) -> AttributesRow {
+    AttributesRow {
+        next_hop: Some(route.next_hop),
+        link_local_next_hop: route.link_local_next_hop,
+        ..block_row(&route.attributes())
     }
 }
 

@@ -1,9 +1,9 @@
 //! Converts an explanation into a row.
 
-use rutter_rib::{Candidate, ClientVerdict, Explanation};
+use rutter_rib::{Candidate, ClientVerdict, Explanation, Withheld};
 
 use super::{Sources, attributes_row, finding_row, origin_state, path_state, reject_row};
-use crate::{CandidateRow, ClientRow, ExplainRow, RouteRow, WithheldRow};
+use crate::{CandidateRow, ClientRow, ExplainRow, RouteRow, WithheldReasonRow, WithheldRow};
 
 /// Converts an explanation. Ranks count from 1.
 pub(crate) fn explain_row(explanation: &Explanation, sources: &Sources<'_>) -> ExplainRow {
@@ -21,6 +21,14 @@ pub(crate) fn explain_row(explanation: &Explanation, sources: &Sources<'_>) -> E
             .iter()
             .map(|verdict| client_row(verdict, sources))
             .collect(),
+    }
+}
+
+/// Converts the reason why a client is not sent a route.
+pub(crate) fn withheld_row(why: Withheld) -> WithheldReasonRow {
+    WithheldReasonRow {
+        name: why.name().to_owned(),
+        explanation: why.to_string(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The rows of answers. Their JSON has the same fields.
 
+mod advertised;
 mod collector;
 mod config;
 mod explain;
@@ -9,6 +10,9 @@ mod process;
 mod route;
 mod source;
 
+pub use advertised::{
+    AdvertisedCountRow, AdvertisedRow, WithheldCountRow, WithheldReasonRow, WithheldRouteRow,
+};
 pub use collector::{RouterRow, SinkRow};
 pub use config::{ChangedRow, ConfigErrorRow, DiffRow, RouteChangeRow, RouteChangesRow};
 pub use explain::{CandidateRow, ClientRow, ExplainRow, WithheldRow};

@@ -1,5 +1,6 @@
 //! Requests over a real socket pair, answered from a real table.
 
+mod advertised;
 mod world;
 
 use std::io::{Read as _, Write as _};
@@ -7,8 +8,8 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 
 use rutter_api::{
-    Backend as _, ClearHow, Line, LookupQuery, Request, RouteFilter, RouteSelector, SourceAction,
-    WhatIf, serve_connection,
+    AdvertisedList, Backend as _, ClearHow, Line, LookupQuery, Request, RouteFilter, RouteSelector,
+    SourceAction, WhatIf, serve_connection,
 };
 
 use world::World;
@@ -413,6 +414,9 @@ fn rows_match_the_sample() {
         },
         Request::Rejected(RouteFilter::default()),
         Request::Attributes { limit: Some(1) },
+        Request::Advertised(advertised::query("alpha", AdvertisedList::Routes)),
+        Request::Advertised(advertised::query("beta", AdvertisedList::Withheld)),
+        Request::Advertised(advertised::query("beta", AdvertisedList::Count)),
         Request::Explain {
             target: "193.0.0.0/21".into(),
             what_if: None,

@@ -255,6 +255,13 @@ impl<K: Key> Table<K> {
         self.books.clone()
     }
 
+    /// The page with an id, as it is now, and the first id on it. `None` above the last page. Costs a reference count.
+    pub fn share_page(&self, id: Id) -> Option<(Id, Arc<Page<K>>)> {
+        let (book, page, at) = place(id);
+        let page = self.books.get(book)?.0[page].clone()?;
+        Some((id - at as Id, page))
+    }
+
     /// Bytes of pages and of the index.
     pub fn size(&self) -> (usize, usize) {
         // A reference count precedes each page.

@@ -18,7 +18,7 @@ use crate::advertise::group::{
     Advertisement, BEGIN_OF_REFRESH, Group, private_segment, write_messages,
 };
 use crate::advertise::log::Segment;
-use crate::advertise::recorder::{sent_path_id, with_route_state};
+use crate::advertise::recorder::sent_path_id;
 use crate::advertise::unsent::Unsent;
 use crate::topology::Topology;
 use crate::{PeerId, Rib};
@@ -355,12 +355,7 @@ impl ClientStream {
         let alike = |a: &Line<'_, K>, b: &Line<'_, K>| a.route.is_sent_like(b.route);
         for lines in announced.chunk_by(alike) {
             let route = lines[0].route;
-            let modification = topology.audiences.of(&route.attrs).modification(self.peer);
-            let announced = Advertisement {
-                set: &route.attrs,
-                sender: route.peer,
-                modification: with_route_state(modification, route),
-            };
+            let announced = Advertisement::to_client(topology, route, self.peer);
             let prefixes = lines.iter().map(|line| (line.prefix, line.path_id));
             write_messages(
                 &mut self.writer,

@@ -40,7 +40,7 @@ pub(crate) enum Rules {
 }
 
 /// The reason why a candidate is not for a client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Withheld {
     /// The client sent it.
     OwnRoute,
@@ -56,6 +56,32 @@ pub enum Withheld {
     Family,
     /// Add-Path is on and better candidates fill the limit.
     PathLimit,
+}
+
+impl Withheld {
+    /// All reasons.
+    pub const ALL: [Withheld; 7] = [
+        Withheld::OwnRoute,
+        Withheld::Audience,
+        Withheld::Blackhole,
+        Withheld::Reflection,
+        Withheld::Role,
+        Withheld::Family,
+        Withheld::PathLimit,
+    ];
+
+    /// The stable name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Withheld::OwnRoute => "own-route",
+            Withheld::Audience => "communities",
+            Withheld::Blackhole => "blackhole",
+            Withheld::Reflection => "reflection",
+            Withheld::Role => "role",
+            Withheld::Family => "family",
+            Withheld::PathLimit => "path-limit",
+        }
+    }
 }
 
 impl fmt::Display for Withheld {

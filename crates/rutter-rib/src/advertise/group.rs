@@ -6,14 +6,15 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use parking_lot::Mutex;
-use rutter_net::{Asn, Ipv4Prefix, Ipv6Prefix};
+use rutter_net::{Asn, Family, Ipv4Prefix, Ipv6Prefix};
 
+use crate::adj_rib_in::route::Route;
 use crate::advertise::audience::Modification;
 use crate::advertise::client_stream::LONG_RANGE;
 use crate::advertise::encode::{MessageWriter, Nlri, RewriteRules, Sender, Style};
 use crate::advertise::log::{Log, Recipients, Run, Segment};
 use crate::advertise::memfd_segment::{NewFile, SegmentFile};
-use crate::advertise::recorder::Record;
+use crate::advertise::recorder::{Record, with_route_state};
 use crate::topology::Topology;
 use crate::{AttrSet, PeerId};
 
@@ -463,6 +464,38 @@ pub(crate) struct Advertisement<'a> {
     pub modification: Modification,
 }
 
+impl<'a> Advertisement<'a> {
+    /// A route as one client is sent it.
+    pub fn to_client(topology: &Topology, route: &'a Route, client: PeerId) -> Self {
+        let modification = topology.audiences.of(&route.attrs).modification(client);
+        Advertisement {
+            set: &route.attrs,
+            sender: route.peer,
+            modification: with_route_state(modification, route),
+        }
+    }
+
+    /// Appends the attributes that clients of a style are sent. Returns the next hop octets for MP_REACH_NLRI; `None`
+    /// where the NLRI go into the message's own field.
+    pub fn write<'s>(
+        &'s self,
+        style: &Style,
+        topology: &Topology,
+        family: Family,
+        block: &mut Vec<u8>,
+        own: &'s mut [u8; 16],
+    ) -> Option<&'s [u8]> {
+        let rules = RewriteRules {
+            policy: topology.audiences.policy(),
+            classes: &topology.classes,
+            class: self.modification.class,
+        };
+        let sender = sender_of(topology, self.sender);
+        style.write_attributes(block, self.set, family, self.modification, sender, rules);
+        style.mp_next_hop(self.set, family, rules, own)
+    }
+}
+
 /// Writes prefixes that share attributes, or withdrawn ones.
 pub(crate) fn write_messages<K: Nlri>(
     writer: &mut MessageWriter,
@@ -476,22 +509,8 @@ pub(crate) fn write_messages<K: Nlri>(
         return writer.withdraw(prefixes);
     };
     block.clear();
-    let sender = sender_of(topology, advertisement.sender);
-    let rules = RewriteRules {
-        policy: topology.audiences.policy(),
-        classes: &topology.classes,
-        class: advertisement.modification.class,
-    };
-    style.write_attributes(
-        block,
-        advertisement.set,
-        K::FAMILY,
-        advertisement.modification,
-        sender,
-        rules,
-    );
     let mut own = [0; 16];
-    let next_hop = style.mp_next_hop(advertisement.set, K::FAMILY, rules, &mut own);
+    let next_hop = advertisement.write(style, topology, K::FAMILY, block, &mut own);
     let max = style.max_message_len;
     if writer
         .announce(block, next_hop, max, prefixes.clone())

@@ -3,6 +3,7 @@
 use rutter_net::{Family, Prefix};
 use rutter_policy::{Class, Finding, RejectReason};
 use rutter_wire::attr::Attributes;
+use smallvec::SmallVec;
 
 use crate::adj_rib_in::attr_set::{AttrSet, Summary};
 use crate::adj_rib_in::route::{Route, State};
@@ -197,27 +198,30 @@ fn clients(topology: &Topology, family: Family, routes: &[Route]) -> Vec<ClientV
     topology.iter().filter_map(client).collect()
 }
 
-fn client(scope: &Scope<'_>, routes: &[Route], peer: PeerId) -> ClientVerdict {
-    let all: Vec<&Route> = routes.iter().collect();
+/// Decides what a client receives of a destination's accepted routes, best first. O(routes).
+pub(crate) fn client(scope: &Scope<'_>, routes: &[Route], peer: PeerId) -> ClientVerdict {
+    let all: SmallVec<[&Route; 4]> = routes.iter().collect();
     let view = export_view(scope, Rules::Present, &all, &OneClient(Some(peer)));
-    let is_in_view = |index: &usize| {
-        let route = &routes[*index];
-        view.iter().any(|(one, _)| std::ptr::eq(*one, route))
-    };
-    let receives: Vec<usize> = (0..routes.len()).filter(is_in_view).collect();
-    // Without Add-Path a route behind the received one is not withheld: it is not the best.
-    let end = match (scope.has_add_path(), receives.last()) {
-        (false, Some(last)) => *last,
-        _ => routes.len(),
-    };
+    // The view is in the order of the routes.
+    let mut sent = view.iter().map(|(route, _)| *route).peekable();
+    let (mut receives, mut others) = (Vec::new(), Vec::new());
+    for (index, route) in routes.iter().enumerate() {
+        // Without Add-Path a route behind the received one is not withheld: it is not the best.
+        if sent.peek().is_none() && !receives.is_empty() && !scope.has_add_path() {
+            break;
+        }
+        match sent.next_if(|one| std::ptr::eq(*one, route)) {
+            Some(_) => receives.push(index),
+            None => others.push(index),
+        }
+    }
     let why = |index: usize| {
         let withheld = scope.withheld(Rules::Present, &routes[index], peer);
         (index, withheld.unwrap_or(Withheld::PathLimit))
     };
-    let skipped = (0..end).filter(|index| !receives.contains(index));
     ClientVerdict {
         peer,
-        skipped: skipped.map(why).collect(),
+        skipped: others.into_iter().map(why).collect(),
         receives,
     }
 }

@@ -1,6 +1,7 @@
-//! The table for readers: snapshots, the change feed, explanations, look-ups by address, memory in use.
+//! The table for readers: snapshots, the change feed, explanations, exports, look-ups by address, memory in use.
 
 pub(crate) mod explain;
+pub(crate) mod exports;
 pub(crate) mod feed;
 pub(crate) mod feed_batch;
 pub(crate) mod lookup;

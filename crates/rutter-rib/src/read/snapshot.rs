@@ -290,29 +290,41 @@ fn visit_page<K: Key>(
     visit: &mut impl FnMut(Prefix, usize, RouteView<'_>),
 ) {
     for destination in page {
-        let stays = |route: &&Route| !context.epochs::<K>(route).is_being_removed(route.state);
+        let stays = |route: &&Route| {
+            !context
+                .epochs(K::FAMILY, route)
+                .is_being_removed(route.state)
+        };
         for (place, route) in destination.routes.iter().filter(stays).enumerate() {
-            let route = route_view::<K>(route, context);
+            let route = route_view(route, K::FAMILY, context);
             visit(destination.prefix.into(), place, route);
         }
     }
 }
 
 fn view<'a, K: Key>(destination: &'a Destination<K>, context: &ViewContext) -> DestinationView<'a> {
-    let stays = |route: &&'a Route| !context.epochs::<K>(route).is_being_removed(route.state);
-    let show = |route: &'a Route| route_view::<K>(route, context);
+    let stays = |route: &&'a Route| {
+        !context
+            .epochs(K::FAMILY, route)
+            .is_being_removed(route.state)
+    };
+    let show = |route: &'a Route| route_view(route, K::FAMILY, context);
     DestinationView {
         prefix: destination.prefix.into(),
         routes: destination.routes.iter().filter(stays).map(show).collect(),
     }
 }
 
-pub(crate) fn route_view<'a, K: Key>(route: &'a Route, context: &ViewContext) -> RouteView<'a> {
+pub(crate) fn route_view<'a>(
+    route: &'a Route,
+    family: Family,
+    context: &ViewContext,
+) -> RouteView<'a> {
     RouteView {
         peer: route.peer,
         path_id: route.path_id,
         attrs: &route.attrs,
-        stale: context.epochs::<K>(route).is_stale(route.state),
+        stale: context.epochs(family, route).is_stale(route.state),
         long_lived_stale: route.state.has(State::LONG_LIVED_STALE),
         reject: route.verdict.reject(),
         class: context.classes.class(route.verdict.class()),
@@ -357,8 +369,8 @@ impl ViewContext {
         }
     }
 
-    fn epochs<K: Key>(&self, route: &Route) -> Epochs {
+    fn epochs(&self, family: Family, route: &Route) -> Epochs {
         let families = self.epochs.get(route.peer.index());
-        families.map_or_else(Epochs::default, |families| families[K::FAMILY])
+        families.map_or_else(Epochs::default, |families| families[family])
     }
 }

@@ -1,6 +1,7 @@
 //! The table against a naive twin. After any history every client must hold exactly the expected routes, for any
 //! number of shards, although clients read slowly, leave, come back and ask for refreshes.
 
+mod exports;
 mod lookup;
 mod model;
 mod paths;
@@ -215,6 +216,7 @@ fn check(world: &mut World, model: &Model) {
         assert!(client.end_of_rib >= 2, "End-of-RIB for both families");
     }
     check_counts(world);
+    exports::check(world);
     check_snapshot(world, model);
     let addresses = (0..PREFIXES).map(|index| prefix(index).addr());
     lookup::check(&world.rib, model, addresses);

@@ -30,7 +30,7 @@ pub(crate) enum Show {
         #[arg(value_name = "NAME")]
         peer: String,
     },
-    /// Routes as received, in no particular order
+    /// Routes as received or as sent to a client, in no particular order
     #[command(after_help = ROUTES)]
     Routes {
         /// Rejected routes only
@@ -39,6 +39,18 @@ pub(crate) enum Show {
         /// The best route of each destination only
         #[arg(long)]
         best: bool,
+        /// As sent to this client: name, address or AS number
+        #[arg(long, value_name = "CLIENT", conflicts_with = "rejected")]
+        advertised_to: Option<String>,
+        /// The better routes that the client is not sent, each with the reason
+        #[arg(long, requires = "advertised_to")]
+        withheld: bool,
+        /// Withheld for this reason: own-route, communities, blackhole, …
+        #[arg(long, value_name = "REASON", requires = "withheld")]
+        why: Option<String>,
+        /// The number of routes that the client is sent and not sent
+        #[arg(long, requires = "advertised_to", conflicts_with = "withheld")]
+        count: bool,
         /// The filter
         #[command(flatten)]
         filter: FilterArgs,
@@ -86,7 +98,8 @@ pub(crate) enum Show {
 }
 
 const ROUTES: &str = "\
-A route is shown if it meets all conditions. The list is streamed: a million lines do not slow
+A route is shown if it meets all conditions; they compare the route as received. With --advertised-to the attributes
+are those that the client is sent. A client is also sent a route that waits for its socket. The list is streamed: a million lines do not slow
 routing down.
 
 Marks: `>` the best of its destination, `x` rejected, `s` stale, `S` long-lived stale.
@@ -96,6 +109,9 @@ Examples:
   rutter show routes --peer 192.0.2.11
   rutter show routes --within 203.0.113.0/24
   rutter show routes --origin-as 64511 --community 64500:1000
+  rutter show routes --advertised-to AS64511
+  rutter show routes --advertised-to AS64511 --withheld --why communities
+  rutter show routes --advertised-to AS64511 --count
   rutter show routes --best --json | jq -r '[.prefix, .peer.asn] | @tsv'";
 
 const REJECTED: &str = "\

@@ -1,5 +1,6 @@
 //! Prints answers as text: one view for each request.
 
+mod advertised;
 mod collector;
 mod diff;
 mod explain;
@@ -35,6 +36,7 @@ pub(crate) fn view_of(request: &Request, paint: Paint) -> Box<dyn View> {
         Request::Peers => Box::new(peers::PeersView::new(paint)),
         Request::Peer { .. } => Box::new(peer::PeerView::new(paint)),
         Request::Routes(_) => Box::new(routes::RoutesView::new(paint)),
+        Request::Advertised(query) => advertised::view_of(query.list, paint),
         Request::Route { .. } => Box::new(route::RouteView::new(paint)),
         Request::Rejected(_) => Box::new(routes::RejectedView::new(paint)),
         Request::Attributes { .. } => Box::new(routes::AttributesView::new(paint)),

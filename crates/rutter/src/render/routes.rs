@@ -73,12 +73,12 @@ fn mark(route: &RouteRow) -> Cell {
     Cell::new(tone, marks)
 }
 
-fn text<T: ToString>(value: &Option<T>) -> String {
+pub(super) fn text<T: ToString>(value: &Option<T>) -> String {
     value.as_ref().map(T::to_string).unwrap_or_default()
 }
 
 /// Formats the path followed by the letter of ORIGIN, as usual for route servers.
-fn path(attrs: &AttributesRow) -> String {
+pub(super) fn path(attrs: &AttributesRow) -> String {
     let origin = match attrs.origin.as_deref() {
         Some("igp") => "i",
         Some("egp") => "e",
@@ -90,7 +90,7 @@ fn path(attrs: &AttributesRow) -> String {
     }
 }
 
-fn communities(attrs: &AttributesRow) -> String {
+pub(super) fn communities(attrs: &AttributesRow) -> String {
     let all = [
         &attrs.communities,
         &attrs.large_communities,

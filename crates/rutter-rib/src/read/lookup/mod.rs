@@ -167,7 +167,10 @@ fn find<K: Stored, T>(
             let held = K::half(mirror).find(reader, addr)?;
             let longest = held.as_ref()?;
             if let Some(route) = choose(&longest.routes) {
-                return Some(with(longest.prefix.into(), route_view::<K>(route, context)));
+                return Some(with(
+                    longest.prefix.into(),
+                    route_view(route, K::FAMILY, context),
+                ));
             }
             longest.prefix.prefix_len()
         }
@@ -178,7 +181,10 @@ fn find<K: Stored, T>(
         choose(held.accepted()).is_some().then_some(held)
     })?;
     let route = choose(held.accepted())?;
-    Some(with(held.prefix.into(), route_view::<K>(route, context)))
+    Some(with(
+        held.prefix.into(),
+        route_view(route, K::FAMILY, context),
+    ))
 }
 
 impl RouteFilter {

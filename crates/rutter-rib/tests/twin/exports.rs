@@ -1,0 +1,102 @@
+//! The routes that a client is sent, as readers are shown them, against the routes that it holds and against `explain`.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::ops::ControlFlow;
+
+use rutter_net::Family;
+use rutter_rib::{DestinationPlace, ExportedDestination, PeerId, SentRoute, Withheld};
+
+use crate::world::World;
+
+/// Compares all peers. Every other destination is visited after a break, as by a reader that comes back.
+pub fn check(world: &World) {
+    let mut held = BTreeMap::new();
+    let mut explained = Vec::new();
+    for family in Family::ALL {
+        visit(world, family, |destination| {
+            let explanation = world.rib.explain(destination.prefix).unwrap();
+            for peer in (0..world.clients.len() as u16).map(PeerId) {
+                let verdict = explanation.clients.iter().find(|one| one.peer == peer);
+                let (mut sent, mut withheld) = (Vec::new(), Vec::new());
+                for route in destination.to(peer) {
+                    let of_peer = |one: &rutter_rib::Candidate| {
+                        (one.peer, one.path_id) == (route.route.peer, route.route.path_id)
+                    };
+                    let rank = explanation.candidates.iter().position(of_peer).unwrap();
+                    assert_eq!(route.best, rank == 0);
+                    match (route.withheld, route.sent()) {
+                        (Some(why), None) => withheld.push((rank, why)),
+                        (None, Some(as_sent)) => {
+                            let path_id = as_sent.path_id.unwrap_or(0);
+                            let key = (peer, destination.prefix, path_id);
+                            assert_eq!(held.insert(key, block(&as_sent)), None);
+                            sent.push(rank);
+                        }
+                        mixed => panic!("{mixed:?}"),
+                    }
+                }
+                let expected = verdict.map(|one| (one.receives.clone(), one.skipped.clone()));
+                let expected = expected.unwrap_or_default();
+                explained.push((destination.prefix, peer));
+                assert_eq!(
+                    (sent, withheld),
+                    expected,
+                    "{peer:?} {}",
+                    destination.prefix
+                );
+            }
+        });
+    }
+    let mut really = BTreeMap::new();
+    for (client, peer) in world.clients.iter().zip(0..) {
+        for ((prefix, path), block) in client.iter().flat_map(|client| &client.held) {
+            really.insert((PeerId(peer), *prefix, *path), block.clone());
+        }
+    }
+    assert_eq!(held, really, "shown and held");
+    let visited = explained.len();
+    explained.sort();
+    explained.dedup();
+    assert_eq!(visited, explained.len(), "each destination once");
+}
+
+/// Visits all destinations with accepted routes.
+fn visit(world: &World, family: Family, mut each: impl FnMut(&ExportedDestination<'_>)) {
+    let mut next = Some(DestinationPlace::default());
+    let mut returned_to = None;
+    while let Some(place) = next {
+        next = world.rib.visit_exports(
+            family,
+            place,
+            |_| true,
+            |destination| {
+                if destination.place.slot % 2 == 1 && returned_to != Some(destination.place) {
+                    returned_to = Some(destination.place);
+                    return ControlFlow::Break(());
+                }
+                each(destination);
+                ControlFlow::Continue(())
+            },
+        );
+    }
+}
+
+/// The block as [`crate::world::Client`] keeps it.
+fn block(route: &SentRoute) -> Vec<u8> {
+    let mut block = route.block().to_vec();
+    if let IpAddr::V6(next_hop) = route.next_hop {
+        block.extend(next_hop.octets());
+        let link_local = route.link_local_next_hop.iter();
+        block.extend(link_local.flat_map(|address| address.octets()));
+    }
+    block
+}
+
+#[test]
+fn reasons_have_names_of_their_own() {
+    let mut names: Vec<&str> = Withheld::ALL.iter().map(|why| why.name()).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), Withheld::ALL.len());
+}
