@@ -68,6 +68,16 @@ fn a_browser_shows_members_rejected_routes_and_explanations() {
     );
     shows(
         &lab,
+        &format!("http://{web}/#/receives/{two}"),
+        &["1 prefixes advertised", "45.10.2.0/24", "2102 3333"],
+    );
+    shows(
+        &lab,
+        &format!("http://{web}/#/receives/{one}"),
+        &["0 prefixes advertised", "1 withheld", "own route"],
+    );
+    shows(
+        &lab,
         &format!("http://{web}/#/explain/45.10.2.7"),
         &[
             "<h1 tabindex=\"-1\">45.10.2.0/24</h1>",

@@ -92,6 +92,8 @@ const REASONS = {
     h("li", {}, h("strong", {}, one.name), ` ${one.explanation} `, h("span", { class: "code faint" }, one.evidence)))),
 };
 
+const WITHHELD = { name: "Why it is withheld", cell: (route) => route.withheld.explanation };
+
 function communities(attributes) {
   const all = ["communities", "large-communities", "extended-communities"].flatMap((kind) => attributes[kind] ?? []);
   return all.join(" ");
@@ -101,7 +103,8 @@ function communities(attributes) {
 async function routeList(caption, path, parameters) {
   const first = await ask(path, { limit: 50, ...parameters });
   if (first.rows.length === 0) return h("p", {}, `${caption}: none.`);
-  const columns = path === "rejected" ? [...ROUTE.slice(0, 3), REASONS] : ROUTE;
+  const columns = path === "rejected" ? [...ROUTE.slice(0, 3), REASONS]
+    : path.startsWith("withheld/") ? [...ROUTE.slice(0, 3), WITHHELD] : ROUTE;
   const list = table(caption, columns, first.rows);
   let next = first.next;
   const more = h("button", { type: "button", onclick: async () => {
@@ -148,6 +151,28 @@ function state(peer) {
   return h("span", { class: up ? "good" : "bad" }, `${up ? "up" : peer.state} for ${duration(peer["state-for-s"])}`);
 }
 
+/** Says how many routes a member is sent, and why it is not sent others. */
+function advertisedCounts(rows) {
+  const reasons = new Map();
+  for (const one of rows.flatMap((row) => row.withheld ?? [])) {
+    reasons.set(one.explanation, (reasons.get(one.explanation) ?? 0) + one.routes);
+  }
+  return h("ul", {},
+    rows.map((row) => h("li", {}, `${row.family}: ${count(row.prefixes)} prefixes advertised`)),
+    [...reasons].map(([why, routes]) => h("li", {}, `${count(routes)} withheld: ${why}`)));
+}
+
+/** Shows what a member is sent, as it is sent, and what it is not sent. */
+async function received(address) {
+  const client = encodeURIComponent(address);
+  const peer = (await ask(`peers/${client}`)).rows[0];
+  const counts = await ask(`advertised-count/${client}`);
+  return [`What ${peer.name} receives`, h("p", {}, memberLink(peer), `, ${asn(peer.asn)}, ${peer.address}`),
+    counts.rows.length ? advertisedCounts(counts.rows) : h("p", {}, "The session is not established: nothing is sent."),
+    h("h2", {}, "Advertised routes"), await routeList("Routes as they are sent to this member", `advertised/${client}`, {}),
+    h("h2", {}, "Withheld routes"), await routeList("Better routes that this member is not sent", `withheld/${client}`, {})];
+}
+
 async function member(address) {
   const peer = (await ask(`peers/${encodeURIComponent(address)}`)).rows[0];
   const families = peer.families.filter((one) => one.negotiated).map((one) => one.family).join(", ");
@@ -157,6 +182,7 @@ async function member(address) {
     ["Rejected routes", count(sum(peer.families, "rejected"))],
     ["Last error", peer["last-error"]],
   ),
+  h("p", {}, link(`receives/${encodeURIComponent(peer.address)}`, `What ${peer.name} receives, and what is withheld from it`)),
   h("h2", {}, "Rejected routes"), await routeList("Rejected routes, with all reasons", "rejected", { peer: peer.address }),
   h("h2", {}, "Received routes"), await routeList("Routes as received", "routes", { peer: peer.address })];
 }
@@ -271,6 +297,7 @@ function view(hash) {
     // `#main` is left when somebody skips to the content before this script runs.
     case "": case "main": return members();
     case "member": return member(rest);
+    case "receives": return received(rest);
     case "explain": return explain(rest);
     case "sources": return sources();
     case "routes": return routes(Object.fromEntries(new URLSearchParams(query)));

@@ -1,6 +1,8 @@
 //! The paths of the REST interface.
 
-use rutter_api::{FamilyFilter, LookupQuery, Request, RouteFilter, RouteSelector};
+use rutter_api::{
+    AdvertisedList, AdvertisedQuery, FamilyFilter, LookupQuery, Request, RouteFilter, RouteSelector,
+};
 
 use crate::endpoint::{Endpoint, Parameter, Place};
 use crate::problem::Problem;
@@ -56,6 +58,33 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         parameters: &FILTERS,
         row: "rejected",
         request: |query| Ok(Request::Rejected(filter(query)?)),
+    },
+    Endpoint {
+        path: "/api/v1/advertised/{client}",
+        summary: "Routes as a client is sent them, page by page.",
+        parameters: &ADVERTISED,
+        row: "advertised",
+        request: |query| advertised(query, AdvertisedList::Routes),
+    },
+    Endpoint {
+        path: "/api/v1/withheld/{client}",
+        summary: "The better routes that a client is not sent, each with the reason, page by page.",
+        parameters: &WITHHELD,
+        row: "withheld",
+        request: |query| advertised(query, AdvertisedList::Withheld),
+    },
+    Endpoint {
+        path: "/api/v1/advertised-count/{client}",
+        summary: "The number of routes that a client is sent, and of those that it is not sent, by reason.",
+        parameters: &[CLIENT],
+        row: "advertised-count",
+        request: |query| {
+            Ok(Request::Advertised(AdvertisedQuery {
+                to: query.target(),
+                list: AdvertisedList::Count,
+                ..AdvertisedQuery::default()
+            }))
+        },
     },
     Endpoint {
         path: "/api/v1/route/{target}",
@@ -156,31 +185,70 @@ const LIMIT: Parameter = query(
     "Rows of a page: 100 unless given, at most 1000. A page ends with a whole destination.",
 );
 
+const CLIENT: Parameter = path(
+    "client",
+    "A name, an address, or an AS number such as AS64500.",
+);
+const FROM: Parameter = query(
+    "peer",
+    "string",
+    "From this neighbor: name, address or AS number.",
+);
+const FAMILY: Parameter = query("family", "string", "ipv4 or ipv6.");
+const WITHIN: Parameter = query("within", "string", "This prefix and everything inside it.");
+const ORIGIN_AS: Parameter = query("origin-as", "integer", "Originated by this AS.");
+const PATH_AS: Parameter = query("path-as", "integer", "With this AS anywhere in the path.");
+const COMMUNITY: Parameter = query(
+    "community",
+    "string",
+    "Received with this standard or large community.",
+);
+const BEST: Parameter = query("best", "boolean", "Best routes only.");
+const AFTER: Parameter = query("after", "string", "The `next` of the page before.");
+
 const FILTERS: [Parameter; 11] = [
-    query(
-        "peer",
-        "string",
-        "From this neighbor: name, address or AS number.",
-    ),
-    query("family", "string", "ipv4 or ipv6."),
-    query("within", "string", "This prefix and everything inside it."),
-    query("origin-as", "integer", "Originated by this AS."),
-    query("path-as", "integer", "With this AS anywhere in the path."),
-    query(
-        "community",
-        "string",
-        "With this standard or large community.",
-    ),
+    FROM,
+    FAMILY,
+    WITHIN,
+    ORIGIN_AS,
+    PATH_AS,
+    COMMUNITY,
     query(
         "reason",
         "string",
         "Rejected for this reason: name or number.",
     ),
     query("rejected", "boolean", "Rejected routes only."),
-    query("best", "boolean", "Best routes only."),
+    BEST,
     LIMIT,
-    query("after", "string", "The `next` of the page before."),
+    AFTER,
 ];
+
+const ADVERTISED: [Parameter; 10] = [
+    CLIENT, FROM, FAMILY, WITHIN, ORIGIN_AS, PATH_AS, COMMUNITY, BEST, LIMIT, AFTER,
+];
+
+const WITHHELD: [Parameter; 11] = [
+    CLIENT,
+    FROM,
+    FAMILY,
+    WITHIN,
+    ORIGIN_AS,
+    PATH_AS,
+    COMMUNITY,
+    query("reason", "string", "Withheld for this reason: its name."),
+    BEST,
+    LIMIT,
+    AFTER,
+];
+
+fn advertised(query: &Query, list: AdvertisedList) -> Result<Request, Problem> {
+    Ok(Request::Advertised(AdvertisedQuery {
+        to: query.target(),
+        list,
+        filter: filter(query)?,
+    }))
+}
 
 fn filter(query: &Query) -> Result<RouteFilter, Problem> {
     let family = match query.text("family").as_deref() {
