@@ -318,7 +318,7 @@ fn the_questions_of_the_documentation_are_answered() {
     fs::write(folder.join("rib.bz2"), file()).unwrap();
     fs::write(folder.join("updates/1"), file()).unwrap();
     let text = include_str!("../../../docs/collector.md");
-    let (_, text) = text.split_once("## Ten questions to MRT files").unwrap();
+    let (_, text) = text.split_once("## Ten questions about MRT files").unwrap();
     let (text, _) = text.split_once("\n## ").unwrap();
     let questions = text.lines().filter(|line| line.contains(". "));
     let questions: Vec<&str> = questions

@@ -296,7 +296,9 @@ fn an_update_in_the_form_of_ris_live() {
 fn the_questions_of_the_documentation_are_answered() {
     let world = World::start();
     let text = include_str!("../../../docs/collector.md");
-    let (_, text) = text.split_once("## Ten questions to the stream").unwrap();
+    let (_, text) = text
+        .split_once("## Ten subscriptions to the stream")
+        .unwrap();
     let (text, _) = text.split_once("\n## ").unwrap();
     let questions = text.lines().filter(|line| line.contains(". "));
     let questions = questions.filter_map(|line| line.split('`').nth(1));
