@@ -8,8 +8,8 @@ use rutter_net::Asn;
 use crate::source_file::UnmatchedPattern;
 use crate::{
     Bmp, BmpTarget, Checks, Collector, Communities, ConfigError, Daemon, DynamicNeighbor, Exchange,
-    GracefulRestart, History, Irr, IrrMemberSettings, Lookup, Metrics, Mrt, NamedPath, Neighbor,
-    Rpki, Sink, Sources, Sql, Stream, Web, read, safe_file,
+    Filters, GracefulRestart, History, Irr, IrrMemberSettings, Lookup, Metrics, Mrt, NamedPath,
+    Neighbor, Rpki, Sink, Sources, Sql, Stream, Web, read, safe_file,
 };
 
 /// The whole configuration. Members are expanded to one neighbor per address.
@@ -29,6 +29,8 @@ pub struct Config {
     pub checks: Checks,
     /// Action communities.
     pub communities: Communities,
+    /// The operator's filters.
+    pub filters: Filters,
     /// The defaults of graceful restart.
     pub graceful_restart: GracefulRestart,
     /// MRT archive.
@@ -112,6 +114,7 @@ impl Loaded {
         self.config.number_irr_members(&running.irr_members);
         let custom = &running.communities.custom;
         self.config.communities.custom.keep_numbers(custom);
+        self.config.filters.keep(&running.filters);
         let lost = |unmatched: &&UnmatchedPattern| {
             let pattern = glob::Pattern::new(&unmatched.pattern.to_string_lossy());
             let matched = |file: &PathBuf| pattern.as_ref().is_ok_and(|p| p.matches_path(file));

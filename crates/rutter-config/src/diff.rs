@@ -115,7 +115,12 @@ fn neighbor_diff(
     let evaluated = keys.iter().any(|key| key.reload == Reload::Reevaluates);
     let mut keys = names(keys);
     let mut checks = a.check_differences(b);
-    let other_checks = !checks.is_empty() || old.import_settings(a) != new.import_settings(b);
+    let (held, wanted) = (old.import_settings(a), new.import_settings(b));
+    let other_checks = !checks.is_empty() || held != wanted;
+    if held.filters != wanted.filters && a.session.import_filter == b.session.import_filter {
+        // The filter itself is another.
+        keys.push("import-filter".to_owned());
+    }
     // Changes of `[checks]` itself are in `Diff::checks`.
     checks.retain(|key| {
         !shared

@@ -58,6 +58,7 @@ pub use sections::communities::Communities;
 pub use sections::custom::{CustomCommunities, CustomCommunity};
 pub use sections::daemon::{Daemon, LogFormat};
 pub use sections::exchange::Exchange;
+pub use sections::filter::Filters;
 pub use sections::graceful_restart::GracefulRestart;
 pub use sections::history::History;
 pub use sections::irr::Irr;

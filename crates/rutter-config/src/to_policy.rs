@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use rutter_net::{Asn, Family, PerFamily};
 use rutter_policy::{
-    CheckAction, ClassTag, ExportSettings, ImportRule, ImportSettings, Notation, Role, TagState,
+    CheckAction, ClassTag, ExportSettings, FilterChain, ImportRule, ImportSettings, Notation, Role,
+    TagState,
 };
 use rutter_rpki::{PathState, Relation, Rov};
 
@@ -81,6 +82,11 @@ impl Config {
                 .marks_of(&session.attach_communities),
             marked_prefixes: Arc::clone(&self.communities.custom.prefixes),
             tag_rejected: checks.reject_policy == RejectPolicy::Tag,
+            // A collector keeps all routes.
+            filters: match neighbor.import {
+                ImportRule::Collect => FilterChain::default(),
+                _ => self.filters.chain(&session.import_filter),
+            },
         }
     }
 

@@ -145,3 +145,9 @@ fn a_missing_file_is_an_error_too() {
             .starts_with("no/such/file.toml: error: cannot read the file")
     );
 }
+
+#[test]
+fn filters_name_lists_and_rules_that_are_reached() {
+    check("filters.toml");
+    check("filter-rules.toml");
+}

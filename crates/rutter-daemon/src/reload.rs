@@ -155,7 +155,8 @@ fn apply(shared: &Arc<Shared>, old: &Config, new: &Config, diff: &Diff) {
         }
     }
     let has_other_rtts = old.communities.rtts != new.communities.rtts;
-    if diff.dynamic_neighbors || !diff.checks.is_empty() || has_other_rtts {
+    let has_other_filters = old.filters != new.filters;
+    if diff.dynamic_neighbors || !diff.checks.is_empty() || has_other_rtts || has_other_filters {
         change_dynamic(shared, old, new, &mut changes);
     }
     changes.apply(shared);

@@ -16,8 +16,9 @@ use crate::path_checks::PathChecks;
 use crate::path_verification;
 use crate::prefix_match::{GLOBAL_UNICAST, MARTIANS_V4, MARTIANS_V6};
 use crate::{
-    BOGONS_V4, BOGONS_V6, CheckAction, FilterData, ImportPolicy, ImportRule, ImportSettings,
-    NextHop, OtcIngress, PrefixMatch, RejectReason, RouteVerdict, otc_on_receive,
+    BOGONS_V4, BOGONS_V6, CheckAction, FilterData, FilterDecision, ImportPolicy, ImportRule,
+    ImportSettings, NextHop, OtcIngress, PrefixMatch, RejectReason, RouteVerdict, RuleSet,
+    otc_on_receive,
 };
 
 /// A reason against a route, with its evidence.
@@ -99,7 +100,29 @@ fn all(
     };
     data_findings(settings, data, &subject, &mut out);
     aspa_findings(settings, data, attributes, &mut out);
+    let rules = settings
+        .filters
+        .matching(attributes, next_hop, family, settings.peer_asn);
+    filter_findings(settings, data, &subject, rules, &mut out);
     out
+}
+
+fn filter_findings(
+    settings: &ImportSettings,
+    data: &FilterData,
+    subject: &Subject,
+    rules: RuleSet,
+    out: &mut Findings,
+) {
+    let origin_state = || {
+        let own = || data.validate_origin(subject.prefix, subject.origin, subject.is_blackhole);
+        subject.received_state.or_else(own)
+    };
+    let decision = settings.filters.decide(rules, subject.prefix, origin_state);
+    if let FilterDecision::Rejected { filter, rule } = decision {
+        let evidence = settings.filters.describe(filter, rule);
+        push(out, RejectReason::Filter, evidence);
+    }
 }
 
 fn session_findings(settings: &ImportSettings, family: Family, out: &mut Findings) {

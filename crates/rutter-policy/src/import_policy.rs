@@ -13,8 +13,8 @@ use crate::origin_state_community;
 use crate::path_checks::PathChecks;
 use crate::path_verification;
 use crate::{
-    FilterData, Finding, ImportRule, ImportSettings, NextHop, NextHopRule, OtcIngress,
-    RejectReason, RouteVerdict, findings, otc_on_receive,
+    FilterData, FilterDecision, Finding, ImportRule, ImportSettings, NextHop, NextHopRule,
+    OtcIngress, RejectReason, RouteVerdict, RuleSet, findings, otc_on_receive,
 };
 
 /// The verdict on an attribute set.
@@ -34,6 +34,8 @@ pub struct AttrVerdict {
     pub origin_state: Option<Rov>,
     /// The state of the path under the ASPAs, where the policy verifies paths.
     pub path: Option<PathState>,
+    /// The rules of the operator's filters whose conditions on attributes hold.
+    pub rules: RuleSet,
 }
 
 impl AttrVerdict {
@@ -49,13 +51,13 @@ impl AttrVerdict {
 /// The checks of attributes run in this order: no policy, family, AS loop, path length, ORIGINATOR_ID and
 /// CLUSTER_LIST loops, next hop, first AS, AS_SET, invalid AS, transit-free AS, never via route servers, origin list, role leak.
 /// Then the checks of the prefix: bogons, own LAN and black lists (the shortest entry that covers the prefix), global
-/// unicast, length, prefix list. The checks of outside data come last.
+/// unicast, length, prefix list. The checks of outside data follow, and the operator's filters come last.
 #[derive(Debug)]
 pub struct ImportPolicy {
     settings: ImportSettings,
     path: PathChecks,
     next_hops: Option<Vec<IpAddr>>,
-    /// No check of outside data is on, no route is marked, and every reason rejects.
+    /// No check of outside data is on, no route is marked, every reason rejects, and there is no filter.
     is_plain: bool,
     /// The communities that mean the same as BLACKHOLE, if blackholing is accepted.
     blackhole: Option<ActionTable>,
@@ -72,7 +74,10 @@ impl ImportPolicy {
             blackhole: blackhole_table(&settings),
             v4: ipv4_checks(&settings),
             v6: ipv6_checks(&settings),
-            is_plain: !needs_data(&settings) && !settings.tag_rejected && !settings.marks_routes(),
+            is_plain: !needs_data(&settings)
+                && !settings.tag_rejected
+                && !settings.marks_routes()
+                && settings.filters.is_empty(),
             settings,
         }
     }
@@ -118,6 +123,12 @@ impl ImportPolicy {
                 false => None,
             },
             path: path_verification::verify(&self.settings, data, path).map(|v| v.state()),
+            rules: self.settings.filters.matching(
+                attributes,
+                next_hop,
+                family,
+                self.settings.peer_asn,
+            ),
             ..verdict
         }
     }
@@ -243,7 +254,33 @@ impl ImportPolicy {
         match reject {
             Some(reason) if !self.settings.tag_rejected => RouteVerdict::Rejected(reason),
             None if self.is_decided_without_data(attributes) => RouteVerdict::PLAIN,
-            _ => data_checks::conclude(&self.settings, data, prefix, attributes, reject),
+            _ => {
+                let verdict =
+                    data_checks::conclude(&self.settings, data, prefix, attributes, reject);
+                self.filter(data, prefix, attributes, verdict)
+            }
+        }
+    }
+
+    /// Lets the operator's filters decide on a route that the checks accept.
+    fn filter(
+        &self,
+        data: &FilterData,
+        prefix: Prefix,
+        attributes: &AttrVerdict,
+        verdict: RouteVerdict,
+    ) -> RouteVerdict {
+        if self.settings.filters.is_empty() || verdict.reject().is_some() {
+            return verdict;
+        }
+        let origin_state = || {
+            let own = || data.validate_origin(prefix, attributes.origin, attributes.blackhole);
+            attributes.origin_state.or_else(own)
+        };
+        let filters = &self.settings.filters;
+        match filters.decide(attributes.rules, prefix, origin_state) {
+            FilterDecision::Accepted(_) => verdict,
+            FilterDecision::Rejected { .. } => RouteVerdict::Rejected(RejectReason::Filter),
         }
     }
 
@@ -263,7 +300,7 @@ impl ImportPolicy {
 
 /// Returns whether a check of outside data is on.
 fn needs_data(settings: &ImportSettings) -> bool {
-    settings.validates_origin()
+    settings.depends_on_vrps()
         || settings.path_relation().is_some()
         || settings.irr_member().is_some()
 }

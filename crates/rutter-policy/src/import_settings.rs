@@ -9,7 +9,8 @@ use rutter_net::{Asn, PerFamily, Prefix};
 use rutter_rpki::{PathState, Relation, Rov};
 
 use crate::{
-    ActionCommunity, CheckAction, CustomMarks, MarkedPrefixes, NextHopRule, PrefixMatch, Role,
+    ActionCommunity, CheckAction, CustomMarks, FilterChain, MarkedPrefixes, NextHopRule,
+    PrefixMatch, Role,
 };
 
 /// The extent to which the policy applies to a neighbor.
@@ -143,6 +144,8 @@ pub struct ImportSettings {
     /// Accept and mark routes that fail a check of the exchange's policy, instead of rejecting them. Loops, leaks and
     /// other faults of the protocol are always rejected ([`crate::RejectReason::is_policy`]).
     pub tag_rejected: bool,
+    /// The operator's filters, in order. They see the routes that all other checks accept.
+    pub filters: FilterChain,
 }
 
 impl Default for ImportSettings {
@@ -195,6 +198,7 @@ impl Default for ImportSettings {
             custom_marks: CustomMarks::NONE,
             marked_prefixes: Arc::default(),
             tag_rejected: false,
+            filters: FilterChain::default(),
         }
     }
 }
@@ -205,6 +209,11 @@ impl ImportSettings {
     pub fn validates_origin(&self) -> bool {
         self.rule == ImportRule::Checks
             && (self.rpki_invalid != CheckAction::Off || !self.marked_origins.is_empty())
+    }
+
+    /// Returns whether a change of VRPs may change the verdict on a route.
+    pub fn depends_on_vrps(&self) -> bool {
+        self.validates_origin() || self.filters.uses_origin_states()
     }
 
     /// The procedure by which paths are compared with ASPAs, if they are.

@@ -17,6 +17,7 @@ mod custom_marks;
 mod data_checks;
 mod export_policy;
 mod family_checks;
+mod filter;
 mod filter_changes;
 mod filter_data;
 mod findings;
@@ -43,6 +44,11 @@ pub use class::{Class, IrrPrefix};
 pub use class_tags::{ClassTag, TagState, Tags};
 pub use custom_marks::CustomMarks;
 pub use export_policy::{Action, ActionCommunity, ExportPolicy, ExportSettings, WellKnown};
+pub use filter::{
+    AsPathList, AsPathPatternError, CommunityList, CommunityPattern, Conditions, Filter,
+    FilterAction, FilterChain, FilterDecision, FilterDefault, FilterRule, ParsePatternError,
+    PathLength, PrefixList, RuleSet,
+};
 pub use filter_changes::FilterChanges;
 pub use filter_data::FilterData;
 pub use findings::Finding;

@@ -91,6 +91,8 @@ reasons! {
     ClusterLoop = 28, "cluster-loop", "CLUSTER_LIST contains this router's own CLUSTER_ID (RFC 4456).";
     /// ASPAs contradict the path (draft-ietf-sidrops-aspa-verification).
     AspaInvalid = 29, "aspa-invalid", "The AS_PATH contradicts the ASPAs of its networks: a route leak, or a forged path.";
+    /// A filter of the operator rejects the route.
+    Filter = 30, "filter", "A filter of the operator of this server rejects the route.";
     /// The reason is not known.
     Unknown = 65535, "unknown", "The reason is not known.";
 }

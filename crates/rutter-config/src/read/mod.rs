@@ -25,7 +25,7 @@ use crate::sections::rpki::Rpki;
 use crate::sections::session::Session;
 use crate::sections::sql::Sql;
 use crate::sections::stream::Stream;
-use crate::sections::{SECTIONS, SESSION, SectionKeys, sink};
+use crate::sections::{SECTIONS, SESSION, SectionKeys, filter, sink};
 use crate::source_file::{Findings, Source};
 use crate::suggest::nearest;
 use crate::toml_values::{Item, Section};
@@ -100,8 +100,10 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
     let mut defaults = Session::new();
     defaults.graceful_restart = graceful_restart;
     let communities = communities(&root, &local);
+    let filters = filter::filters(&root, local.asn, root.has("rpki"));
     let custom = communities.custom.list.iter().map(|one| one.name.clone());
     let mut neighbors = Neighbors::new(&local, data, &checks, defaults, custom.collect());
+    neighbors.filters = filters.clone();
     neighbors.read(&root);
     for path in &local.member_files {
         files.push(path.clone());
@@ -145,6 +147,7 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
         exchange: local.exchange,
         daemon: root.with_defaults_and("daemon", Daemon::read_listen),
         checks,
+        filters,
         graceful_restart,
         mrt: root.optional("mrt", |_, _| {}),
         metrics: root.optional("metrics", |_, _| {}),

@@ -11,6 +11,7 @@ use super::Root;
 use crate::key_rows::KeyRows;
 use crate::sections::checks::{Checks, InvalidRoutes, IrrCheck, OutsideData};
 use crate::sections::exchange::Local;
+use crate::sections::filter::Filters;
 use crate::sections::irr::as_set;
 use crate::sections::neighbor::{
     DYNAMIC, DynamicNeighbor, ExportRule, GROUP, MEMBER, NEIGHBOR, Neighbor, NeighborKind,
@@ -27,6 +28,8 @@ pub(super) struct Neighbors<'a> {
     data: OutsideData,
     /// The names in `communities.custom`.
     custom: Vec<String>,
+    /// The filters that `import-filter` may name.
+    pub(super) filters: Filters,
     defaults: Inherited,
     groups: Vec<(String, Inherited)>,
     found: Vec<Neighbor>,
@@ -56,6 +59,7 @@ impl<'a> Neighbors<'a> {
             local,
             data,
             custom,
+            filters: Filters::default(),
             defaults: Inherited {
                 group: None,
                 session,
@@ -301,8 +305,9 @@ impl<'a> Neighbors<'a> {
         }
     }
 
-    /// Reports names that `communities.custom` does not have.
+    /// Reports names that no filter or `communities.custom` has.
     fn check_attached(&self, section: &Section<'_>) {
+        self.filters.check_names(section, "import-filter");
         let names = section.get("attach-communities");
         for item in names.map_or_else(Vec::new, |item| item.list()) {
             let Some(name) = item.as_str().filter(|name| !name.trim().is_empty()) else {
@@ -474,7 +479,7 @@ fn kind(section: &Section<'_>, internal: bool) -> NeighborKind {
 }
 
 fn refuse_for_collectors(section: &Section<'_>) {
-    for name in ["import", "export"] {
+    for name in ["import", "export", "import-filter"] {
         if let Some(item) = section.get(name) {
             item.error(
                 format!("`{name}` has no meaning with mode = \"collector\""),

@@ -9,6 +9,7 @@ pub(crate) mod communities;
 pub(crate) mod custom;
 pub(crate) mod daemon;
 pub(crate) mod exchange;
+pub(crate) mod filter;
 pub(crate) mod graceful_restart;
 pub(crate) mod history;
 pub(crate) mod irr;
@@ -113,6 +114,26 @@ pub const SECTIONS: &[SectionKeys] = &[
         "A database or broker that receives all changes. `rutter collect` only.",
         sink::SINK,
     ),
+    section(
+        "[[prefix-list]]",
+        "A list of prefixes for `[[filter]]`.",
+        filter::PREFIX_LIST,
+    ),
+    section(
+        "[[as-path-list]]",
+        "A list of expressions over AS paths for `[[filter]]`.",
+        filter::AS_PATH_LIST,
+    ),
+    section(
+        "[[community-list]]",
+        "A list of communities for `[[filter]]`.",
+        filter::COMMUNITY_LIST,
+    ),
+    section(
+        "[[filter]]",
+        "A filter of the operator, for what no check covers. `import-filter` of members, neighbors and groups names it. Its rules are tried in order; the first that accepts or rejects a route decides.",
+        filter::FILTER,
+    ),
     with_session("[defaults]", Session::TEXT, &[]),
     with_session(
         "[[group]]",
@@ -150,6 +171,7 @@ pub const TABLES: &[(&str, &[Key])] = &[
     ("communities.tags", Tags::KEYS),
     ("communities.custom", CUSTOM),
     ("white-list", WhiteList::KEYS),
+    ("filter.rule", filter::RULE),
 ];
 
 const fn of<T: KeyRows>() -> SectionKeys {
@@ -210,6 +232,7 @@ parts! {
     daemon "daemon" None;
     checks "checks" None;
     communities "communities" None;
+    filters "filter" None;
     neighbors "neighbor" None;
     dynamic_neighbors "dynamic-neighbor" None;
     graceful_restart "graceful-restart" whole::<GracefulRestart>();

@@ -107,6 +107,9 @@ section! {
         /// Only these prefixes are accepted (reason 12).
         "allow-prefixes": "prefixes", default "all", reload Reevaluates
             => allow_prefixes: Vec<PrefixMatch> = Vec::new(), read prefix_matches;
+        /// The `[[filter]]`s that decide on the neighbor's routes after all checks, in this order. All of them must accept a route (reason 30).
+        "import-filter": "names", default "none", reload Reevaluates
+            => import_filter: Vec<String> = Vec::new(), read |i| Some(i.each(Item::name));
         /// Only these origins are accepted (reason 9).
         "allow-origins": "AS numbers", default "all", reload Reevaluates
             => allow_origins: Vec<Asn> = Vec::new(), read asns;

@@ -1,0 +1,140 @@
+//! Operator filters: lists and rules as a policy, inheritance, and the effect of a reload.
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use rutter_config::{Config, Neighbor, diff};
+use rutter_policy::{FilterAction, FilterChain};
+
+const ROUTER: &str = r#"
+[router]
+asn = 64500
+router-id = "192.0.2.1"
+
+[[prefix-list]]
+name = "customers"
+prefixes = ["198.51.100.0/24 exact", "2001:db8:5::/48"]
+
+[[as-path-list]]
+name = "via-transit"
+paths = ["_65010_"]
+
+[[community-list]]
+name = "blocked"
+communities = ["self:666", "no-export"]
+
+[[filter]]
+name = "no-transit"
+default = "accept"
+[[filter.rule]]
+action = "reject"
+as-path-list = "via-transit"
+reason = "AS65010 is reached over another session"
+
+[[filter]]
+name = "customers"
+default = "reject"
+[[filter.rule]]
+action = "reject"
+community-list = "blocked"
+[[filter.rule]]
+action = "accept"
+prefix-list = "customers"
+path-length = "1-3"
+
+[defaults]
+import-filter = "no-transit"
+
+[[group]]
+name = "customers"
+import-filter = ["no-transit", "customers"]
+
+[[neighbor]]
+asn = 64501
+address = "192.0.2.11"
+import = "all"
+export = "all"
+
+[[neighbor]]
+asn = 64502
+address = "192.0.2.12"
+group = "customers"
+import = "all"
+export = "all"
+
+[[neighbor]]
+asn = 64503
+address = "192.0.2.13"
+group = "customers"
+import = "all"
+export = "all"
+import-filter = []
+"#;
+
+fn parse(text: &str) -> Config {
+    let loaded = Config::parse(text, Path::new("test.toml"));
+    loaded.unwrap_or_else(|errors| panic!("{errors:#?}")).config
+}
+
+fn neighbor(config: &Config, last: u8) -> &Neighbor {
+    let address = IpAddr::from([192, 0, 2, last]);
+    let found = config.neighbors.iter().find(|n| n.address == address);
+    found.unwrap()
+}
+
+fn chain(config: &Config, last: u8) -> FilterChain {
+    config.import_settings(neighbor(config, last)).filters
+}
+
+fn names(chain: &FilterChain) -> Vec<&str> {
+    chain.filters().iter().map(|f| f.name.as_str()).collect()
+}
+
+#[test]
+fn filters_are_inherited_and_replaced() {
+    let config = parse(ROUTER);
+    assert_eq!(names(&chain(&config, 11)), ["no-transit"]);
+    assert_eq!(names(&chain(&config, 12)), ["no-transit", "customers"]);
+    assert!(chain(&config, 13).is_empty());
+    let customers = &chain(&config, 12).filters()[1].clone();
+    let actions: Vec<FilterAction> = customers.rules.iter().map(|rule| rule.action).collect();
+    assert_eq!(actions, [FilterAction::Reject, FilterAction::Accept]);
+    let conditions = &customers.rules[1].conditions;
+    assert_eq!(conditions.prefix_lists[0].name(), "customers");
+    assert!(conditions.prefix_lists[0].matches("198.51.100.0/24".parse().unwrap()));
+    assert!(!conditions.prefix_lists[0].matches("198.51.100.0/25".parse().unwrap()));
+}
+
+#[test]
+fn a_changed_filter_concerns_only_the_neighbors_that_use_it() {
+    let old = parse(ROUTER);
+    let new = parse(&ROUTER.replace("198.51.100.0/24 exact", "198.51.100.0/24"));
+    let diff = diff(&old, &new);
+    assert_eq!(diff.changed.len(), 1, "{diff}");
+    let changed = &diff.changed[0];
+    assert_eq!(changed.neighbor, IpAddr::from([192, 0, 2, 12]));
+    assert_eq!(changed.keys, ["import-filter"]);
+    assert!(changed.reevaluates && !changed.needs_session_reset);
+}
+
+#[test]
+fn a_reload_keeps_filters_that_did_not_change() {
+    let folder = std::env::temp_dir().join(format!("rutter-filters-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("rutter.toml");
+    std::fs::write(&file, ROUTER).unwrap();
+    let running = Config::load(&file).unwrap().config;
+    std::fs::write(&file, ROUTER.replace("self:666", "self:667")).unwrap();
+    let new = Config::load_to_replace(&file, &running).unwrap().config;
+    std::fs::remove_dir_all(&folder).unwrap();
+    let kept = |at: usize| Arc::ptr_eq(&running.filters.list[at], &new.filters.list[at]);
+    assert!(kept(0), "the filter `no-transit` is the same");
+    assert!(!kept(1), "the filter `customers` has another list");
+    let addresses: Vec<IpAddr> = diff(&running, &new)
+        .changed
+        .iter()
+        .map(|c| c.neighbor)
+        .collect();
+    assert_eq!(addresses, [IpAddr::from([192, 0, 2, 12])]);
+}
