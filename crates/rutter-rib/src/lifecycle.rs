@@ -58,6 +58,7 @@ impl Rib {
                 held.counts.begin_resend(family);
             }
             let style = style(held, &session, self.cluster_id);
+            let style = style.filter(|style| style.advertises);
             let group = style.map(|style| self.group(style));
             held.group = group.clone();
             let ranks = topology.refresh_rank(peer);
@@ -70,6 +71,37 @@ impl Rib {
             self.reorder_routes_of(peer);
         }
         group.map(|group| self.open_stream(peer, group))
+    }
+
+    /// Applies the present settings of a neighbor to what its established session is sent: the next hop, our AS in the
+    /// path, the number of paths, or whether it receives routes at all. `stream` is the session's, on the thread that owns
+    /// it. The client is sent only routes that it receives now and did not before, or in another form, and withdrawals.
+    pub fn restyle_client(&self, peer: PeerId, stream: &mut Option<ClientStream>) {
+        let group = {
+            let mut topology = self.topology.write();
+            let Some(held) = topology.peer_mut(peer) else {
+                return;
+            };
+            let Some(session) = held.session.clone() else {
+                return;
+            };
+            let Some(style) = style(held, &session, self.cluster_id) else {
+                return;
+            };
+            let is_known = |group: &Arc<Group>| group.style == style;
+            if held.group.as_ref().is_some_and(is_known) || stream.is_none() && !style.advertises {
+                return;
+            }
+            let group = self.group(style);
+            held.group = Some(Arc::clone(&group));
+            group
+        };
+        match stream {
+            Some(stream) => stream.restyle(self, group),
+            None => *stream = Some(self.open_stream(peer, group)),
+        }
+        self.drop_unused_groups();
+        self.changed();
     }
 
     fn group(&self, style: Style) -> Arc<Group> {
@@ -354,10 +386,10 @@ impl Rib {
     }
 }
 
-/// The style of a client's messages; `None` where nothing is sent to it.
+/// The style of a client's messages; `None` for a collector, which is sent nothing.
 fn style(peer: &Peer, session: &SessionInfo, cluster_id: u32) -> Option<Style> {
     let neighbor = &peer.neighbor;
-    if neighbor.kind == PeerKind::Collector || !neighbor.export_allowed {
+    if neighbor.kind == PeerKind::Collector {
         return None;
     }
     let families = session.families.map(|family| family.is_some());
@@ -387,5 +419,6 @@ fn style(peer: &Peer, session: &SessionInfo, cluster_id: u32) -> Option<Style> {
         prepend_own_as: neighbor.kind == PeerKind::External
             || neighbor.kind == PeerKind::RouteServerClient && neighbor.client.prepends_own_as,
         cluster_id: if reflects { cluster_id } else { 0 },
+        advertises: neighbor.export_allowed,
     })
 }

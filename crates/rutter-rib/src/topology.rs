@@ -278,7 +278,6 @@ impl Topology {
     pub fn rebuild_rules(&mut self) {
         let clients: Vec<(PeerId, PeerKind)> = self
             .iter()
-            .filter(|(_, peer)| peer.neighbor.export_allowed)
             .map(|(id, peer)| (id, peer.neighbor.kind))
             .collect();
         let plain = |peer: &Peer| {

@@ -363,6 +363,14 @@ impl Shard {
         }
     }
 
+    /// Marks every destination for a client whose messages change their style.
+    pub fn restyle(&mut self, peer: PeerId, former: &Style) {
+        let ends = PerFamily::from_fn(|family| self.id_end(family));
+        if let Some(catching_up) = self.clients.catching_up(peer) {
+            catching_up.restyle(former, ends);
+        }
+    }
+
     /// Publishes the destinations of a range of ids to the mirror. Returns whether ids remain after the range.
     pub fn mirror_slice<K: Stored>(&self, ids: std::ops::Range<Id>) -> bool {
         let table = K::table(self);

@@ -19,6 +19,8 @@ pub(crate) struct CatchUp {
     /// With Add-Path: the path identifiers that the client may hold of a marked destination, besides present ones.
     /// `None` without Add-Path.
     remembered_paths: PerFamily<Option<HeldPaths>>,
+    /// The client's messages had another style before: see [`CatchUp::restyle`].
+    former: Option<Box<Style>>,
 }
 
 type HeldPaths = HashMap<Id, RememberedPaths>;
@@ -56,7 +58,25 @@ impl CatchUp {
             peer,
             dirty: style.families.map(|on| on.then(MarkedIds::default)),
             remembered_paths: PerFamily::from_fn(held),
+            former: None,
         }
+    }
+
+    /// Begins a change from a style to another and marks all destinations. Of those that are not marked before, the
+    /// client holds the present routes in the former style. What it holds of the others is uncertain.
+    pub fn restyle(&mut self, former: &Style, ends: PerFamily<Id>) {
+        for family in Family::ALL {
+            if let Some(dirty) = &mut self.dirty[family] {
+                dirty.unchanged.fill(0);
+                dirty.mark_all(ends[family]);
+            }
+        }
+        self.former = Some(Box::new(former.clone()));
+    }
+
+    /// The style in which the client holds the routes of destinations that have not changed since all were marked.
+    pub fn former(&self) -> Option<&Style> {
+        self.former.as_deref()
     }
 
     /// Remembers the paths of a destination that changes: the client may hold them.
@@ -104,10 +124,14 @@ impl CatchUp {
         }
     }
 
-    /// Marks all destinations. The client holds the present routes of each, or nothing.
+    /// Marks all destinations: the client is sent all their routes again. It holds the present routes of each, or nothing.
     pub fn mark_all(&mut self, family: Family, end: Id) {
         if let Some(dirty) = &mut self.dirty[family] {
             dirty.mark_all(end);
+            if self.former.is_some() {
+                // The difference between the styles is not enough.
+                dirty.unchanged.fill(0);
+            }
         }
     }
 

@@ -8,17 +8,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
 
-use crate::adj_rib_in::route::Route;
 use crate::adj_rib_in::shard::{Shard, Stored};
 use crate::adj_rib_in::table::Id;
 use crate::advertise::catch_up::{Ending, Phase};
 use crate::advertise::encode::MessageWriter;
-use crate::advertise::export_view::{OneClient, Rules, Scope, export_view};
+use crate::advertise::export_view::Scope;
 use crate::advertise::group::{
     Advertisement, BEGIN_OF_REFRESH, Group, private_segment, write_messages,
 };
+use crate::advertise::lines::{Destination, Line, Lines};
 use crate::advertise::log::Segment;
-use crate::advertise::recorder::sent_path_id;
 use crate::advertise::unsent::Unsent;
 use crate::topology::Topology;
 use crate::{PeerId, Rib};
@@ -43,6 +42,8 @@ pub struct ClientStream {
     queue: VecDeque<Chunk>,
     queued: usize,
     phase: Phase,
+    /// The group of another style that the client joins once it has read the log of its present one.
+    next_group: Option<Arc<Group>>,
     /// [`Rib::defer_advertisement`].
     is_deferred: Arc<AtomicBool>,
     ending: Ending,
@@ -119,6 +120,7 @@ impl ClientStream {
             queue: VecDeque::new(),
             queued: 0,
             phase: Phase::Deferred,
+            next_group: None,
             is_deferred,
             ending: Ending {
                 end_of_rib: true,
@@ -198,6 +200,36 @@ impl ClientStream {
         for chunk in &mut self.queue {
             chunk.detach(self.peer);
         }
+        if let Some(group) = self.next_group.take() {
+            self.set_group(group);
+        }
+    }
+
+    fn set_group(&mut self, group: Arc<Group>) {
+        self.set_slow(None);
+        self.set_backlogged(false);
+        group.clients.fetch_add(1, Ordering::Relaxed);
+        let left = std::mem::replace(&mut self.group, group);
+        left.clients.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Changes the style of the client's messages to that of another group. The families and Add-Path stay as
+    /// negotiated.
+    pub(crate) fn restyle(&mut self, rib: &Rib, group: Arc<Group>) {
+        if self.phase == Phase::Deferred {
+            return self.set_group(group);
+        }
+        self.leave_log(rib);
+        // Before the first change of style takes effect, a second one only replaces it.
+        if self.next_group.is_none() {
+            for shard in &rib.shards {
+                shard.lock().restyle(self.peer, &self.group.style);
+            }
+        }
+        match self.phase {
+            Phase::CatchingUp => self.set_group(group),
+            _ => self.next_group = Some(group),
+        }
     }
 
     fn follow(&mut self, max_bytes: usize, until: u64) {
@@ -273,64 +305,29 @@ impl ClientStream {
         if ids.is_empty() {
             return 0;
         }
-        let mut announced = Vec::with_capacity(ids.len());
-        let mut withdrawn = Vec::new();
         let mut catching_up = shard.clients.catching_up(self.peer);
         let mut take_paths = |id| {
             let catching_up = catching_up.as_mut();
             catching_up.map_or_else(Default::default, |one| one.take_paths(K::FAMILY, id))
         };
         let held: Vec<_> = ids.iter().map(|(id, _)| take_paths(*id)).collect();
-        for ((id, changed), held) in ids.iter().zip(&held) {
-            let before = withdrawn.len();
-            self.present::<K>(shard, topology, (*id, held), &mut announced, &mut withdrawn);
-            if !changed {
-                withdrawn.truncate(before);
-            }
-        }
-        announced.sort_by_key(|line: &Line<'_, K>| (line.route.attrs.hash(), line.route.peer));
-        self.write_lines(topology, &announced, &withdrawn);
-        ids.len()
-    }
-
-    /// Adds the routes of a destination that the client should hold, or its withdrawal. The client may also hold the
-    /// paths `held`.
-    fn present<'s, K: Stored>(
-        &self,
-        shard: &'s Shard,
-        topology: &Topology,
-        (id, held): (Id, &[u32]),
-        announced: &mut Vec<Line<'s, K>>,
-        withdrawn: &mut Vec<(K, Option<u32>)>,
-    ) {
-        if id >= shard.id_end(K::FAMILY) {
-            return;
-        }
-        let prefix = K::table(shard).get(id).prefix;
-        let routes: smallvec::SmallVec<[&Route; 4]> = shard.accepted::<K>(id).iter().collect();
+        let former = catching_up.and_then(|one| one.former().cloned());
         let scope = Scope {
             topology,
             style: &self.group.style,
             family: K::FAMILY,
         };
-        let client = OneClient(Some(self.peer));
-        let view = export_view(&scope, Rules::Present, &routes, &client);
-        let add_path = scope.has_add_path();
-        if view.is_empty() && !add_path {
-            withdrawn.push((prefix, None));
+        let former = former.as_ref().map(|style| Scope { style, ..scope });
+        let mut lines = Lines::new(scope, self.peer);
+        for ((id, changed), held) in ids.iter().zip(&held) {
+            if *id < shard.id_end(K::FAMILY) {
+                let destination = Destination::<K>::of(shard, *id);
+                lines.add(&destination, *changed, held, former.as_ref());
+            }
         }
-        let mut sent: smallvec::SmallVec<[u32; 4]> = smallvec::SmallVec::new();
-        if !held.is_empty() {
-            sent.extend(view.iter().map(|(route, _)| sent_path_id(route)));
-            sent.sort_unstable();
-        }
-        let stale = held.iter().filter(|path| sent.binary_search(path).is_err());
-        withdrawn.extend(stale.map(|path| (prefix, Some(*path))));
-        announced.extend(view.into_iter().map(|(route, _)| Line {
-            prefix,
-            path_id: add_path.then(|| sent_path_id(route)),
-            route,
-        }));
+        let (announced, withdrawn) = lines.sorted();
+        self.write_lines(topology, &announced, &withdrawn);
+        ids.len()
     }
 
     fn write_lines<K: Stored>(
@@ -389,7 +386,9 @@ impl ClientStream {
         drop(stage);
         for shard in &mut shards {
             shard.end_catch_up(self.peer);
-            shard.clients.join(self.peer, &self.group);
+            if self.group.style.advertises {
+                shard.clients.join(self.peer, &self.group);
+            }
         }
         drop(shards);
         self.phase = Phase::Live;
@@ -649,13 +648,6 @@ fn take_ids<K: Stored>(shard: &mut Shard, peer: PeerId, most: usize) -> Vec<(Id,
             .sum::<usize>();
     }
     ids
-}
-
-/// One line of a catch-up: a route of a destination.
-struct Line<'s, K> {
-    prefix: K,
-    path_id: Option<u32>,
-    route: &'s Route,
 }
 
 /// Walks the messages of the range that contains `at`. Returns whether one begins there.

@@ -42,6 +42,8 @@ pub(crate) struct Style {
     pub prepend_own_as: bool,
     /// Our BGP Identifier where routes are reflected (RFC 4456), else 0.
     pub cluster_id: u32,
+    /// Whether anything is advertised. A session whose `export` became `none` sends withdrawals, then nothing.
+    pub advertises: bool,
 }
 
 /// The facts about a route's sender that attributes for internal peers need.
@@ -84,7 +86,20 @@ impl Style {
     /// Returns whether this style's clients can receive the route at all: an IPv4 route with an IPv6 next hop needs
     /// RFC 8950.
     pub fn can_carry(&self, family: Family, set: &AttrSet) -> bool {
+        if !self.advertises {
+            return false;
+        }
         family != Family::Ipv4Unicast || set.mp_next_hop().len() < 16 || self.extended_next_hop
+    }
+
+    /// Returns whether clients of both styles receive a route in the same form, if they receive it.
+    pub fn sends_in_form_of(&self, other: &Style) -> bool {
+        let with_the_same_routes = Style {
+            add_path_limit: other.add_path_limit,
+            advertises: other.advertises,
+            ..self.clone()
+        };
+        with_the_same_routes == *other
     }
 
     fn sends_block_as_is(

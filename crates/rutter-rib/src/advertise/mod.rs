@@ -9,6 +9,7 @@ pub(crate) mod encode;
 pub(crate) mod export_view;
 pub(crate) mod fast_path;
 pub(crate) mod group;
+pub(crate) mod lines;
 pub(crate) mod log;
 pub(crate) mod memfd_segment;
 pub(crate) mod recorder;

@@ -103,6 +103,7 @@ pub fn plain_style() -> Style {
         extended_next_hop: false,
         add_otc: false,
         cluster_id: 0,
+        advertises: true,
     }
 }
 

@@ -39,6 +39,8 @@ enum Event {
     SetRtts(Vec<(u16, u32)>),
     /// The ASPAs: pairs of customer and provider.
     SetAspas(Vec<(u32, u32)>),
+    /// The limit on paths of a client, and whether it receives routes at all, while its session goes on.
+    Restyle(u16, Option<u16>, bool),
     Settle,
 }
 
@@ -108,6 +110,8 @@ fn event() -> impl Strategy<Value = Event> {
         2 => proptest::collection::vec((0..PREFIXES, origin()), 0..6).prop_map(Event::SetVrps),
         2 => proptest::collection::vec(rtt(), 1..4).prop_map(Event::SetRtts),
         2 => proptest::collection::vec((1u32..4, origin()), 0..6).prop_map(Event::SetAspas),
+        3 => (0..PEERS, proptest::option::of(0u16..4), proptest::bool::weighted(0.7))
+            .prop_map(|(peer, limit, export)| Event::Restyle(peer, limit, export)),
         1 => Just(Event::Settle),
     ]
 }
@@ -139,10 +143,12 @@ fn step(world: &mut World, model: &mut Model, event: &Event) {
             world.up(*peer, world.has_add_path && add_path(*peer))
         }
         Event::Down(peer) if is_up(world, *peer) => {
+            restyle(world, model, *peer, None, true);
             world.down(*peer, Retain::Nothing);
             model.drop_all(*peer);
         }
         Event::Restart(peer) if is_up(world, *peer) => {
+            restyle(world, model, *peer, None, true);
             world.down(*peer, Retain::Stale);
             model.make_stale(*peer);
         }
@@ -201,9 +207,24 @@ fn step(world: &mut World, model: &mut Model, event: &Event) {
             world.set_aspas(aspas);
             model.aspas = Some(aspas.clone());
         }
+        Event::Restyle(peer, limit, export) => {
+            restyle(world, model, *peer, *limit, *export || !is_up(world, *peer));
+        }
         Event::Settle => check(world, model),
         _ => {}
     }
+}
+
+fn restyle(world: &mut World, model: &mut Model, peer: u16, limit: Option<u16>, export: bool) {
+    world.restyle(peer, limit, export);
+    match limit {
+        Some(limit) => model.path_limits.insert(peer, limit),
+        None => model.path_limits.remove(&peer),
+    };
+    match export {
+        true => model.without_export.remove(&peer),
+        false => model.without_export.insert(peer),
+    };
 }
 
 /// All clients read to the end; then each must hold the twin's routes.

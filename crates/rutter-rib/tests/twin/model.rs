@@ -1,7 +1,7 @@
 //! The slow twin: a list of routes, and RFC 4271 §9.1.2.2 in its plainest form.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rutter_net::{Family, Prefix};
 use rutter_policy::CheckAction;
@@ -26,6 +26,10 @@ pub struct Model {
     pub rtts: BTreeMap<u16, u32>,
     /// Pairs of customer and provider, once there are ASPAs.
     pub aspas: Option<Vec<(u32, u32)>>,
+    /// The limits on paths that are not those of [`add_path_limit`].
+    pub path_limits: BTreeMap<u16, u16>,
+    /// The clients to whose sessions nothing is exported any more.
+    pub without_export: BTreeSet<u16>,
 }
 
 impl Model {
@@ -86,7 +90,7 @@ impl Model {
         let mut held = BTreeMap::new();
         for prefix in prefixes {
             let visible = self.ordered(prefix, Some(client)).into_iter();
-            for (peer, attrs) in visible.take(max_paths(client, add_path)) {
+            for (peer, attrs) in visible.take(self.max_paths(client, add_path)) {
                 let id = if add_path {
                     (u32::from(peer) + 1) << 16
                 } else {
@@ -196,6 +200,18 @@ impl Model {
         }
     }
 
+    /// The most routes of a prefix that a client receives.
+    fn max_paths(&self, client: u16, add_path: bool) -> usize {
+        let configured = || add_path_limit(client);
+        let limit = self.path_limits.get(&client).copied();
+        match (add_path, limit.unwrap_or_else(configured)) {
+            _ if self.without_export.contains(&client) => 0,
+            (false, _) => 1,
+            (true, 0) => usize::MAX,
+            (true, limit) => usize::from(limit),
+        }
+    }
+
     /// `66:rtt` prepends once, `67:rtt` twice above a threshold. The highest threshold that applies decides.
     fn prepends(&self, attrs: &Attrs, client: u16) -> usize {
         let Some(rtt) = self.rtts.get(&client) else {
@@ -212,15 +228,6 @@ impl Model {
             }
         }
         0
-    }
-}
-
-/// The most routes of a prefix that a client receives.
-fn max_paths(client: u16, add_path: bool) -> usize {
-    match (add_path, add_path_limit(client)) {
-        (false, _) => 1,
-        (true, 0) => usize::MAX,
-        (true, limit) => usize::from(limit),
     }
 }
 

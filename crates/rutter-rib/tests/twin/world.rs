@@ -1,6 +1,6 @@
 //! The real table with clients behind imaginary sockets.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, Ipv4Addr};
@@ -61,11 +61,15 @@ struct Settings {
     rtts: BTreeMap<u16, u32>,
     /// Limits on the length of paths.
     longest_paths: BTreeMap<u16, u16>,
+    /// Limits on the number of paths.
+    path_limits: BTreeMap<u16, u16>,
+    /// The clients to which nothing is exported.
+    without_export: BTreeSet<u16>,
 }
 
 /// A client and the routes that it holds: by prefix and path identifier, the attribute block and its next hop.
 pub struct Client {
-    stream: ClientStream,
+    stream: Option<ClientStream>,
     add_path: bool,
     unparsed: Vec<u8>,
     pub held: BTreeMap<(Prefix, u32), Vec<u8>>,
@@ -395,6 +399,24 @@ impl World {
         self.replace(&peers, &settings);
     }
 
+    /// Replaces the limit on paths of a client, or whether it receives routes at all. Its session goes on.
+    pub fn restyle(&mut self, peer: u16, path_limit: Option<u16>, export: bool) {
+        let mut settings = self.settings.lock().unwrap();
+        match path_limit {
+            Some(limit) => settings.path_limits.insert(peer, limit),
+            None => settings.path_limits.remove(&peer),
+        };
+        match export {
+            true => settings.without_export.remove(&peer),
+            false => settings.without_export.insert(peer),
+        };
+        self.replace(&[peer], &settings);
+        if let Some(client) = &mut self.clients[usize::from(peer)] {
+            let stream = &mut client.stream;
+            self.rib.restyle_client(PeerId(peer), stream);
+        }
+    }
+
     fn replace(&self, peers: &[u16], settings: &Settings) {
         let present = |peer: &u16| {
             let mut present = match settings.longest_paths.get(peer) {
@@ -402,6 +424,10 @@ impl World {
                 None => neighbor(*peer),
             };
             let rtt = settings.rtts.get(peer);
+            if let Some(limit) = settings.path_limits.get(peer) {
+                present.add_path_limit = *limit;
+            }
+            present.export_allowed = !settings.without_export.contains(peer);
             present.client.rtt = rtt.and_then(|ms| Rtt::from_micros(ms * 1_000));
             (PeerId(*peer), present)
         };
@@ -414,7 +440,7 @@ impl World {
 
     pub fn refresh(&mut self, peer: u16, family: Family) {
         if let Some(client) = &mut self.clients[usize::from(peer)] {
-            self.rib.refresh_client(&mut client.stream, family);
+            self.rib.refresh_client(client.stream(), family);
         }
     }
 
@@ -432,7 +458,7 @@ impl World {
             self.now_ms += 500;
             if self.rib.congested() {
                 for client in self.clients.iter_mut().flatten() {
-                    client.stream.check_lag(&self.rib, self.now_ms);
+                    client.stream().check_lag(&self.rib, self.now_ms);
                 }
             }
         }
@@ -503,9 +529,10 @@ impl Client {
             enhanced_refresh: false,
         };
         Client {
-            stream: rib
-                .session_up_in_steps(PeerId(peer), session, sweeper)
-                .expect("a client"),
+            stream: Some(
+                rib.session_up_in_steps(PeerId(peer), session, sweeper)
+                    .expect("a client"),
+            ),
             add_path: family.add_path_send,
             unparsed: Vec::new(),
             held: BTreeMap::new(),
@@ -514,42 +541,46 @@ impl Client {
         }
     }
 
+    fn stream(&mut self) -> &mut ClientStream {
+        self.stream.as_mut().expect("a client")
+    }
+
     pub fn drain(&mut self, rib: &Rib, now_ms: u64) {
-        while self.stream.has_more() || !self.stream.is_drained() {
+        while self.stream().has_more() || !self.stream().is_drained() {
             self.read(rib, 1_000, now_ms);
         }
         assert!(self.unparsed.is_empty(), "whole messages");
-        assert!(self.stream.at_message_boundary());
+        assert!(self.stream().at_message_boundary());
     }
 
     pub fn must_hold(&self, expected: &BTreeMap<(Prefix, u32), Vec<u8>>) {
         let differs = |key: &&(Prefix, u32)| self.held.get(key) != expected.get(key);
         let all = self.held.keys().chain(expected.keys());
         let wrong: Vec<_> = all.filter(differs).collect();
-        let peer = self.stream.peer();
+        let peer = self.stream.as_ref().map(ClientStream::peer);
         assert!(wrong.is_empty(), "{peer:?} is wrong about {wrong:?}");
     }
 
     pub fn check_lag(&mut self, rib: &Rib, now_ms: u64) {
-        self.stream.check_lag(rib, now_ms);
+        self.stream().check_lag(rib, now_ms);
     }
 
     pub fn read(&mut self, rib: &Rib, octets: usize, now_ms: u64) {
-        if self.stream.is_drained() {
-            self.stream.fill(rib, 500);
+        if self.stream().is_drained() {
+            self.stream().fill(rib, 500);
         }
         let mut slices: Vec<IoSlice<'_>> = Vec::new();
-        self.stream.slices(&mut slices);
+        self.stream().slices(&mut slices);
         let bytes: Vec<u8> = slices
             .iter()
             .flat_map(|s| s.to_vec())
             .take(octets)
             .collect();
         drop(slices);
-        self.stream.consume(bytes.len(), now_ms);
+        self.stream().consume(bytes.len(), now_ms);
         self.unparsed.extend(bytes);
         assert_eq!(
-            self.stream.at_message_boundary(),
+            self.stream().at_message_boundary(),
             self.parse(),
             "the stream knows where messages begin"
         );
