@@ -35,7 +35,7 @@ pub(crate) enum Command {
     /// Play MRT files to a BGP daemon
     #[command(after_help = REPLAY)]
     Replay(ReplayArgs),
-    /// Say what is wrong with a certificate and its key, for `rutter check`
+    /// Check a certificate and its key, for `rutter check`
     #[command(hide = true)]
     CheckTls {
         /// The certificate, PEM
@@ -48,10 +48,10 @@ pub(crate) enum Command {
     /// Measure how fast history is written as Parquet, and how small it is
     #[command(after_help = BENCH_HISTORY)]
     BenchHistory(BenchHistoryArgs),
-    /// Measure live SQL: whether it is exact the moment the feeds end, how soon it answers, and what feeds pay for it
+    /// Measure live SQL: exactness after the last route, response times, and the cost for feeds
     #[command(after_help = BENCH_SQL)]
     BenchSql(BenchSqlArgs),
-    /// Measure full feeds into databases, beside their own bulk commands and beside a row at a time
+    /// Measure how fast sinks fill databases, compared with bulk commands and single rows
     #[command(after_help = BENCH_SINKS)]
     BenchSinks(BenchSinksArgs),
 }
@@ -68,13 +68,13 @@ pub(crate) struct BenchSqlArgs {
     /// Rounds; the medians are reported
     #[arg(long, default_value_t = 3)]
     pub(crate) rounds: usize,
-    /// Longest matches that are asked for
+    /// Number of longest-match queries
     #[arg(long, default_value_t = 2_000)]
     pub(crate) lookups: usize,
-    /// sql.threads
+    /// The value of `sql.threads`
     #[arg(long, default_value_t = 2)]
     pub(crate) threads: usize,
-    /// Also by how much the process grows while large queries run with sql.memory of 128 to 512 MiB
+    /// Also measure how much the process grows under large queries, with `sql.memory` of 128 to 512 MiB
     #[arg(long)]
     pub(crate) memory: bool,
 }
@@ -97,7 +97,7 @@ pub(crate) struct BenchHistoryArgs {
     /// Level of ZSTD
     #[arg(long, value_name = "LEVEL", default_value_t = 3)]
     pub(crate) compression: i32,
-    /// For the archive; it is removed afterwards
+    /// The folder for the archive, which is removed afterwards
     #[arg(long, value_name = "PATH", default_value = "/tmp")]
     pub(crate) folder: PathBuf,
 }
@@ -108,10 +108,10 @@ pub(crate) struct BenchSinksArgs {
     /// One prefix a line, plain or gzip
     #[arg(value_name = "PREFIXES")]
     pub(crate) prefixes: PathBuf,
-    /// postgres://user:password@host:port/database, or `own` for one that is started for it
+    /// postgres://user:password@host:port/database, or `own` to start a temporary server
     #[arg(long, value_name = "URL")]
     pub(crate) postgres: Option<crate::bench::sinks::Place>,
-    /// mariadb://user:password@host:port/database, or `own` [default: both `own`]
+    /// mariadb://user:password@host:port/database, or `own` [default: `own` for both]
     #[arg(long, value_name = "URL")]
     pub(crate) mariadb: Option<crate::bench::sinks::Place>,
     /// Feeds of each family
@@ -123,10 +123,10 @@ pub(crate) struct BenchSinksArgs {
     /// Rounds; the medians are reported
     #[arg(long, default_value_t = 3)]
     pub(crate) rounds: usize,
-    /// Routes that are inserted one by one
+    /// Number of routes to insert one by one
     #[arg(long, default_value_t = 2_000)]
     pub(crate) singles: usize,
-    /// For databases of its own, spools and prepared files; with twelve full feeds some 6 GB
+    /// The folder for temporary servers, spools and prepared files: about 6 GB for twelve full feeds
     #[arg(long, value_name = "PATH", default_value = "/tmp")]
     pub(crate) folder: PathBuf,
 }
@@ -137,39 +137,37 @@ pub(crate) struct SqlArgs {
     /// The query, or - for standard input
     #[arg(value_name = "QUERY", required_unless_present = "mrt")]
     query: Option<String>,
-    /// The running collector that is asked
+    /// The collector to query
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:5439")]
     pub(crate) server: SocketAddr,
     /// User name
     #[arg(long, value_name = "NAME", default_value = "rutter")]
     pub(crate) user: String,
-    /// The password, where the collector wants one
+    /// The password, if the collector requires one
     #[arg(long, value_name = "TEXT", env = "PGPASSWORD", hide_env_values = true)]
     pub(crate) password: Option<String>,
-    /// Encrypt, and accept the collector if its certificate is in this PEM file, or is for its address and signed by
-    /// one in the file
+    /// Use TLS and verify the collector: this PEM file has its certificate, or the authority that signed it
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_root: Option<PathBuf>,
-    /// Ask these MRT files instead: they become the tables `routes`, `best` and `peers`
+    /// Query these MRT files: they become the tables `routes`, `best` and `peers`
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) mrt: Vec<PathBuf>,
-    /// Ask this archive of a collector instead: `events` and `snapshots`
+    /// Query this archive of a collector: its tables are `events` and `snapshots`
     #[arg(long, value_name = "FOLDER", conflicts_with = "mrt")]
     pub(crate) history: Option<PathBuf>,
     /// The table as of this time, UTC: `routes`, and `events` up to then
     #[arg(long, value_name = "TIME", requires = "history", value_parser = time)]
     pub(crate) at: Option<u64>,
-    /// Ask Parquet files instead: a file or folder is a table of its name, an archive is `events` and `snapshots`; may be
-    /// given several times
+    /// Query Parquet files: each file or folder is a table with its name; may be repeated
     #[arg(long, value_name = "PATH", conflicts_with_all = ["mrt", "history"])]
     pub(crate) parquet: Vec<PathBuf>,
     /// Let the query name files as tables: FROM 'events.parquet'
     #[arg(long)]
     pub(crate) files: bool,
-    /// A JSON object a row
+    /// Print a JSON object for each row
     #[arg(long, conflicts_with = "csv")]
     pub(crate) json: bool,
-    /// Comma-separated values
+    /// Print comma-separated values
     #[arg(long)]
     pub(crate) csv: bool,
 }
@@ -212,22 +210,22 @@ pub(crate) struct ReplayArgs {
     /// The BGP daemon; the port is 179 unless given
     #[arg(long, value_name = "ADDRESS", value_parser = bgp_address)]
     pub(crate) to: SocketAddr,
-    /// The AS of the sessions [default: that of the peer in the file]
+    /// Our AS number [default: that of the peer in the file]
     #[arg(long, value_name = "ASN")]
     pub(crate) asn: Option<Asn>,
     /// Play only the routes of this peer of the files
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) peer: Option<IpAddr>,
-    /// Our address
+    /// Our address: the source of the session
     #[arg(long, value_name = "ADDRESS", conflicts_with = "each_from")]
     pub(crate) from: Option<IpAddr>,
-    /// A session for each peer of the files, from addresses of this prefix
+    /// Open a session for each peer of the files, from addresses in this prefix
     #[arg(long, value_name = "PREFIX")]
     pub(crate) each_from: Option<Prefix>,
     /// `recorded`, `full`, or how many times as fast as recorded
     #[arg(long, value_name = "SPEED", default_value = "full", value_parser = speed)]
     pub(crate) speed: Speed,
-    /// End the sessions when everything is played instead of keeping them up
+    /// End the sessions after the last route, instead of keeping them up
     #[arg(long)]
     pub(crate) end: bool,
 }
@@ -267,7 +265,7 @@ pub(crate) struct MrtArgs {
     /// Print a JSON object a line, for programs
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print only how many records and routes there are
+    /// Print only the number of records and routes
     #[arg(long)]
     pub(crate) count: bool,
 }
@@ -292,13 +290,13 @@ pub(crate) struct CollectArgs {
     /// Name of the collector or router of the MRT files
     #[arg(long, value_name = "NAME", default_value = "mrt", requires = "mrt")]
     pub(crate) mrt_router: String,
-    /// Show it: collect from built-in speakers, with a configuration of its own
+    /// Collect from built-in speakers, with a generated configuration
     #[arg(long, conflicts_with_all = ["file", "mrt"])]
     pub(crate) demo: bool,
-    /// With --demo: speakers, half of them with all IPv4 prefixes, half with all IPv6 prefixes
+    /// With --demo: the number of speakers, half of them with all IPv4 prefixes, half with all IPv6 prefixes
     #[arg(long, value_name = "N", default_value_t = 12, requires = "demo", value_parser = clap::value_parser!(u16).range(2..=200))]
     pub(crate) feeds: u16,
-    /// With --demo: prefixes of a full feed (15 in 100 are IPv6)
+    /// With --demo: the number of prefixes of a full feed (15 in 100 are IPv6)
     #[arg(long, value_name = "N", default_value_t = 100_000, requires = "demo")]
     pub(crate) destinations: u32,
     /// With --demo: take the prefixes from this list, one a line, plain or .gz
@@ -318,33 +316,33 @@ pub(crate) struct CollectArgs {
 pub(crate) const DEFAULT_CONFIG: &str = "/etc/rutter/rutter.toml";
 
 const BENCH_HISTORY: &str = "\
-Full tables of the prefixes come from all feeds at once, then updates, most of them about few prefixes. Only
-the archive's own thread is measured.
+All feeds send the full table at once, and updates afterwards. Most updates concern few prefixes.
+Only the archive's own thread is measured.
 
 Example:
   rutter-collect bench-history prefixes.txt.gz --most 200000";
 
 const BENCH_SQL: &str = "\
-A collector and built-in speakers in one process; SQL is asked over the PostgreSQL protocol.
+Runs a collector and built-in speakers in one process, and queries SQL over the PostgreSQL protocol.
 
 Example:
   rutter-collect bench-sql prefixes.txt.gz";
 
 const BENCH_SINKS: &str = "\
-Every row that a sink has stored is compared with the table. A database of its own is started from the
-installed programs, in a folder and on a port that nobody else uses, and is gone afterwards; in one that
-you name all tables of rutter are dropped before and after.
+Compares every stored row with the table. `own` starts a server of the installed programs, with its
+own folder and port, and removes it afterwards. In a database that you name, the command drops all
+tables of Rutter before and after the measurement.
 
 Examples:
   rutter-collect bench-sinks prefixes.txt.gz
   rutter-collect bench-sinks prefixes.txt.gz --postgres postgres://rutter:sesame@127.0.0.1/rutter";
 
 const COLLECT: &str = "\
-A collector is the daemon of `rutter run` with what only collectors have: the sections of the same
-file that `rutter run` reads past. All other commands (`rutter show`, `reload`, `stop`) work as usual.
+Runs the daemon of `rutter run`, and also the sections of the configuration that only a collector
+has. All other commands (`rutter show`, `reload`, `stop`) work as usual.
 
 Examples:
-  rutter collect --demo                    see it work: twelve feeds of built-in speakers, on this machine
+  rutter collect --demo                    twelve feeds of built-in speakers, on this machine
   rutter check collector.toml && rutter collect collector.toml
   rutter collect collector.toml --mrt rib.20250101.0000.bz2";
 
@@ -358,8 +356,9 @@ Examples:
   curl -s https://data.ris.ripe.net/rrc00/latest-bview.gz | rutter mrt - --count";
 
 const SQL: &str = "\
-Tables: peers, routes, best, rejected, events, routers (those that report by BMP), and lookup('192.0.2.1') for
-the longest match. docs/sql.md has every column, the operators on prefixes, and twelve questions that people ask.
+Tables: peers, routes, best, rejected, events, routers (which report by BMP), and
+lookup('192.0.2.1') for the longest match. docs/sql.md has example queries; docs/sql-reference.md
+has the operators on prefixes, and docs/schema/sql.csv every column.
 
 Examples:
   rutter sql \"SELECT prefix, as_path FROM lookup('203.0.113.9')\"
@@ -369,9 +368,10 @@ Examples:
   rutter sql \"SELECT kind, count(*) FROM events WHERE day = '2026-11-20' GROUP BY 1\" --parquet /var/lib/rutter/history";
 
 const REPLAY: &str = "\
-Routes of table dumps are announced, UPDATEs of logs are repeated. With one session for all peers of the
-files, a later route for a prefix replaces an earlier one: choose one with --peer, or give each its own
-session with --each-from. Path identifiers are kept where the daemon takes them.
+Announces the routes of table dumps, and repeats the UPDATEs of update files. By default one session
+plays all peers of the files, so a later route to a prefix replaces an earlier one. Choose one peer
+with --peer, or open a session for each with --each-from. Path identifiers are kept if the daemon
+negotiates Add-Path.
 
 Examples:
   rutter replay rib.20250101.0000.bz2 --to 127.0.0.1:1179 --peer 203.0.113.5 --end

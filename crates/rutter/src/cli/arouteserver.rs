@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// What ARouteServer's files do not have.
+/// Settings that ARouteServer's files do not have.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ARouteServerArgs {
     /// The file `bogons.yml`

@@ -7,22 +7,22 @@ use rutter_net::{Asn, Prefix};
 /// Conditions on routes.
 #[derive(Args, Debug, Default)]
 pub(crate) struct FilterArgs {
-    /// From this neighbor: name, address or AS number
+    /// Routes from this neighbor: name, address or AS number
     #[arg(long, value_name = "PEER")]
     peer: Option<String>,
-    /// Of this family: ipv4 or ipv6
+    /// Routes of this family: ipv4 or ipv6
     #[arg(long, value_name = "FAMILY", hide_possible_values = true)]
     family: Option<FamilyArg>,
-    /// This prefix and everything inside it
+    /// Routes to this prefix and to all prefixes inside it
     #[arg(long, value_name = "PREFIX")]
     within: Option<Prefix>,
-    /// Originated by this AS
+    /// Routes that this AS originates
     #[arg(long, value_name = "AS")]
     origin_as: Option<Asn>,
-    /// With this AS anywhere in the path
+    /// Routes with this AS anywhere in the path
     #[arg(long, value_name = "AS")]
     path_as: Option<Asn>,
-    /// With this community: 64500:1, 64500:1:2 or a name (no-export, blackhole, graceful-shutdown)
+    /// Routes with this community: 64500:1, 64500:1:2 or a name (no-export, blackhole, graceful-shutdown)
     #[arg(long, value_name = "COMMUNITY")]
     community: Option<String>,
     /// Limit the number of rows

@@ -89,7 +89,7 @@ pub(crate) enum Command {
             conflicts_with = "file"
         )]
         arouteserver: Vec<PathBuf>,
-        /// What these files do not have
+        /// Settings that these files do not have
         #[command(flatten)]
         more: ARouteServerArgs,
         /// End when standard input is closed: for programs that start a daemon of their own
@@ -113,7 +113,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         from: ImportFrom,
     },
-    /// Show what changes between two configurations
+    /// Compare two configurations: the changes, and the sessions that they reset
     #[command(after_help = DIFF)]
     Diff {
         /// The new configuration
@@ -125,7 +125,7 @@ pub(crate) enum Command {
         /// Also count the routes that would be accepted and rejected, by neighbor
         #[arg(long, group = "counted")]
         routes: bool,
-        /// Count the routes that the data would change which a source refused, instead of those of a file
+        /// Count the routes that would change if you accepted the data which a source refused
         #[arg(long, group = "counted", conflicts_with_all = ["file", "against", "routes"])]
         sources: bool,
         /// List this many of these routes, with --routes or --sources
@@ -170,7 +170,7 @@ pub(crate) enum Command {
     Enrich(EnrichArgs),
     /// Write the table as a file for other programs
     Export(ExportArgs),
-    /// Reset a session, or evaluate or send its routes again
+    /// Reset a session, or evaluate or advertise its routes again
     #[command(after_help = CLEAR)]
     Clear(ClearArgs),
     /// Ask a source of outside data for new data, or accept data that it refused
@@ -328,7 +328,7 @@ pub(crate) enum ImportFrom {
         /// The members: clients.yml
         #[arg(value_name = "CLIENTS")]
         clients: PathBuf,
-        /// What these files do not have
+        /// Settings that these files do not have
         #[command(flatten)]
         more: ARouteServerArgs,
     },
@@ -354,7 +354,8 @@ The configuration is described in rutter.toml(5) and docs/config.md.";
 
 const RUN: &str = "\
 Log lines go to standard error. SIGHUP reloads the configuration, as `rutter reload` does.
-SIGTERM and Ctrl-C end every session with a Cease.
+Ctrl-C and `rutter stop` end every session with a Cease. After SIGTERM, members with Graceful
+Restart keep the routes until the daemon is back (docs/operating.md).
 
 Examples:
   rutter run /etc/rutter/rutter.toml

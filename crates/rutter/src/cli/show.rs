@@ -8,7 +8,7 @@ use super::FilterArgs;
 #[derive(Args, Debug)]
 #[command(disable_help_subcommand = true)]
 pub(crate) struct ShowArgs {
-    /// What to show.
+    /// The view to print.
     #[command(subcommand)]
     pub(crate) what: Show,
 }
@@ -67,7 +67,7 @@ pub(crate) enum Show {
     /// Rejected routes with every reason and the evidence
     #[command(after_help = REJECTED)]
     Rejected {
-        /// Rejected for this reason: name or number
+        /// Routes rejected for this reason: name or number
         #[arg(long, value_name = "REASON")]
         reason: Option<String>,
         /// The filter
