@@ -1,7 +1,5 @@
 //! Validates the origin of a route: `cargo run --example validate vrps.json 192.0.2.0/24 64500`.
 
-use std::path::Path;
-
 use rutter_net::{Asn, Prefix};
 use rutter_rpki::Vrps;
 
@@ -10,7 +8,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [file, prefix, origin] = arguments.as_slice() else {
         return Err("usage: validate FILE PREFIX ORIGIN".into());
     };
-    let vrps = Vrps::read(Path::new(file))?;
+    let vrps = Vrps::parse(&std::fs::read(file)?)?;
     let (prefix, origin): (Prefix, Asn) = (prefix.parse()?, origin.parse()?);
     println!("{}", vrps.validate(prefix, Some(origin.0)));
     Ok(())

@@ -1,7 +1,5 @@
 //! VRPs and ASPAs of one or several documents.
 
-use std::path::Path;
-
 use crate::document::Document;
 use crate::{Aspas, AspasBuilder, Vrps, VrpsBuilder};
 
@@ -24,18 +22,6 @@ impl RpkiData {
         Ok(RpkiData {
             vrps: document.vrps.map(VrpsBuilder::build),
             aspas: document.aspas.map(AspasBuilder::build),
-        })
-    }
-
-    /// Reads a JSON file. The error names the file and the expected format.
-    pub fn read(path: &Path) -> Result<Self, String> {
-        let text = std::fs::read(path);
-        let text = text.map_err(|error| format!("{}: {error}", path.display()))?;
-        Self::parse(&text).map_err(|error| {
-            format!(
-                "{}: {error}\nVRPs are read as JSON, as `routinator vrps --format json` and `rpki-client -j` write them",
-                path.display()
-            )
         })
     }
 

@@ -1,7 +1,5 @@
 //! An immutable set of VRPs, and origin validation (RFC 6811).
 
-use std::path::Path;
-
 use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
 use crate::family_vrps::FamilyVrps;
@@ -17,13 +15,6 @@ pub struct Vrps {
 impl Vrps {
     pub(crate) fn new(ipv4: FamilyVrps<Ipv4Prefix>, ipv6: FamilyVrps<Ipv6Prefix>) -> Self {
         Vrps { ipv4, ipv6 }
-    }
-
-    /// Reads a JSON file. The error names the file and the expected format. [`RpkiData::read`] also reads ASPAs.
-    pub fn read(path: &Path) -> Result<Self, String> {
-        let data = RpkiData::read(path)?;
-        data.vrps
-            .ok_or_else(|| format!("{}: the document has no key `roas`", path.display()))
     }
 
     /// Parses a JSON document. [`RpkiData::parse`] also reads ASPAs.

@@ -183,12 +183,6 @@ fn changed_customers_are_those_with_other_providers() {
     assert_eq!(rutter_rpki::Aspas::changed_customers(&new, &new), []);
 }
 
-#[test]
-fn an_unreadable_file_is_named() {
-    let error = RpkiData::read(Path::new("/nonexistent/vrps.json")).unwrap_err();
-    assert!(error.starts_with("/nonexistent/vrps.json: "), "{error}");
-}
-
 /// As large as the RPKI in 2026.
 #[test]
 fn half_a_million_vrps_take_little_time_and_memory() {

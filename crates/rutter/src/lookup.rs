@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Read};
 use std::net::IpAddr;
 
 use rutter_api::{LookupQuery, Request};
-use rutter_rpki::Vrps;
+use rutter_sources::rpki::read_vrps;
 use rutter_table::stream::{self, Rows, StreamError};
 use rutter_table::{Lines, Table, from_daemon, from_mrt};
 
@@ -101,7 +101,7 @@ pub(crate) fn table(options: &CommonOptions, args: &TableArgs) -> Result<Table, 
         None => from_daemon(connect(options)?, args.selector()).map_err(failed)?,
     };
     if let Some(path) = &args.vrps {
-        table.validate(&Vrps::read(path).map_err(Failure::Text)?);
+        table.validate(&read_vrps(path).map_err(Failure::Text)?);
     }
     Ok(table)
 }

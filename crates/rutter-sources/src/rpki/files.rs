@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use rutter_rpki::{AspasBuilder, RpkiData, VrpsBuilder};
+use rutter_rpki::{AspasBuilder, VrpsBuilder};
 
 use super::candidate::{Candidate, Content};
+use super::document_file::read_rpki_data;
 use super::live_data::LiveRpkiData;
 use super::origin::Origin;
 
@@ -146,7 +147,7 @@ impl DataFile {
             self.confirmed_at = Some(now);
             return false;
         }
-        match RpkiData::read(&self.path) {
+        match read_rpki_data(&self.path) {
             Ok(data) => {
                 self.content = Some(LiveRpkiData {
                     vrps: data.vrps.map(Arc::new),

@@ -6,6 +6,7 @@
 
 mod candidate;
 mod copy;
+mod document_file;
 mod files;
 mod live_data;
 mod origin;
@@ -14,6 +15,7 @@ mod settings;
 mod source;
 mod worker;
 
+pub use document_file::{read_rpki_data, read_vrps};
 pub use live_data::LiveRpkiData;
 pub use settings::RpkiSettings;
 pub use source::RpkiSource;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use rustix::fs::{Access, FsWord, access, statfs};
 use rutter_config::{ConfigError, NamedPath, PathRole, Severity};
-use rutter_rpki::Vrps;
 use rutter_sources::irr::ListSummary;
+use rutter_sources::rpki::read_vrps;
 
 use crate::other_program;
 
@@ -58,7 +58,7 @@ const THERE: &str = "make sure that the file exists and is readable";
 
 /// Checks a file of VRPs. An unreadable file is a warning, because the daemon runs without it.
 fn vrps(named: &NamedPath) -> Option<ConfigError> {
-    let why = Vrps::read(&named.path).err()?;
+    let why = read_vrps(&named.path).err()?;
     let hint = "without this file origins are not validated";
     Some(named.finding(Severity::Warning, why, hint))
 }
@@ -83,7 +83,7 @@ fn list(named: &NamedPath) -> Option<ConfigError> {
         )),
         (1.., 0) if is_set => Some(named.finding(
             severity,
-            format!("{path} has no AS numbers, so a server says which origins the AS-SET has"),
+            format!("{path} has no AS numbers, so the origins of the AS-SET come from a server"),
             "write the origin behind each prefix, or AS numbers on lines of their own",
         )),
         _ => None,
