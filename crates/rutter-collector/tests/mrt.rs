@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use rutter_net::{Asn, Prefix};
 use rutter_wire::attr::{OPTIONAL, TRANSITIVE, code, write_attr, write_mp_reach};
 use rutter_wire::mrt::{
-    Link, PeerEntry, Route, Timestamp, write_message, write_peer_index_table, write_rib,
+    BgpSession, PeerEntry, Route, Timestamp, write_message, write_peer_index_table, write_rib,
     write_state_change,
 };
 use rutter_wire::nlri::{write_ipv4, write_ipv6};
@@ -46,7 +46,7 @@ fn file() -> Vec<u8> {
 }
 
 fn messages(out: &mut Vec<u8>) {
-    let link = Link {
+    let session = BgpSession {
         peer_asn: Asn(64501),
         local_asn: Asn(64500),
         interface: 0,
@@ -55,13 +55,13 @@ fn messages(out: &mut Vec<u8>) {
         as4: true,
     };
     let time = Timestamp::Seconds(TIME);
-    write_state_change(out, time, &link, 5, 6);
+    write_state_change(out, time, &session, 5, 6);
     let mut nlri = Vec::new();
     ipv4(&mut nlri, "203.0.113.0/24");
     ipv4(&mut nlri, "198.51.100.128/25");
     let mut gone = Vec::new();
     ipv4(&mut gone, "192.0.2.0/24");
-    write_message(out, time, &link, false, &update(&gone, &rich(), &nlri));
+    write_message(out, time, &session, false, &update(&gone, &rich(), &nlri));
     let mut attributes = plain();
     let ipv6 = rutter_net::AfiSafi::IPV6_UNICAST;
     write_mp_reach(&mut attributes, ipv6, &V6, |out| {
@@ -71,8 +71,8 @@ fn messages(out: &mut Vec<u8>) {
         }
     });
     let exact = Timestamp::Microseconds(u64::from(TIME) * 1_000_000 + 250_000);
-    write_message(out, exact, &link, false, &update(&[], &attributes, &[]));
-    write_state_change(out, exact, &link, 6, 1);
+    write_message(out, exact, &session, false, &update(&[], &attributes, &[]));
+    write_state_change(out, exact, &session, 6, 1);
 }
 
 fn update(withdrawn: &[u8], attributes: &[u8], nlri: &[u8]) -> Vec<u8> {

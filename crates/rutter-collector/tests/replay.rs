@@ -11,7 +11,7 @@ use rutter_daemon::{Daemon, Handle};
 use rutter_net::{Asn, Family, Prefix};
 use rutter_wire::attr::{TRANSITIVE, code, write_attr};
 use rutter_wire::mrt::{
-    Link, PeerEntry, Route, Timestamp, write_message, write_peer_index_table, write_rib,
+    BgpSession, PeerEntry, Route, Timestamp, write_message, write_peer_index_table, write_rib,
 };
 use rutter_wire::nlri::write_ipv4;
 use rutter_wire::update::{Sections, write};
@@ -191,7 +191,7 @@ fn a_session_for_each_peer_with_path_identifiers() {
 
 /// Returns a log of two routes with two-octet AS numbers. One route is withdrawn 100 seconds later.
 fn log() -> Vec<u8> {
-    let link = Link {
+    let session = BgpSession {
         peer_asn: Asn(64501),
         local_asn: Asn(64500),
         interface: 0,
@@ -224,12 +224,12 @@ fn log() -> Vec<u8> {
     };
     let mut bytes = Vec::new();
     let both = update(&[], &["203.0.113.0/24", "192.0.2.0/24"]);
-    write_message(&mut bytes, Timestamp::Seconds(TIME), &link, false, &both);
+    write_message(&mut bytes, Timestamp::Seconds(TIME), &session, false, &both);
     let gone = update(&["192.0.2.0/24"], &[]);
     write_message(
         &mut bytes,
         Timestamp::Seconds(TIME + 100),
-        &link,
+        &session,
         false,
         &gone,
     );

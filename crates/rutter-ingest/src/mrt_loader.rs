@@ -259,13 +259,13 @@ impl MrtLoader {
         if message.local || frame.kind != MessageType::Update {
             return Ok(RecordOutcome::Read);
         }
-        let link = &message.link;
-        let slot = self.slot(link.peer, link.peer_asn, 0)?;
+        let session = &message.session;
+        let slot = self.slot(session.peer, session.peer_asn, 0)?;
         let families: Vec<(Family, bool)> = families(frame.body)
             .into_iter()
             .map(|family| (family, message.add_path))
             .collect();
-        let pushed = self.push(slot, link.as4, &families, frame.body, unix_us);
+        let pushed = self.push(slot, session.as4, &families, frame.body, unix_us);
         Ok(pushed.into())
     }
 
@@ -274,14 +274,14 @@ impl MrtLoader {
         change: &StateChange,
         unix_us: u64,
     ) -> Result<RecordOutcome, TooManyNeighbors> {
-        let slot = self.slot(change.link.peer, change.link.peer_asn, 0)?;
+        let slot = self.slot(change.session.peer, change.session.peer_asn, 0)?;
         let slot = &mut self.slots[slot];
         if change.new == ESTABLISHED || slot.encoding.is_none() {
             return Ok(RecordOutcome::Read);
         }
         self.rib.commit(&mut slot.batch);
         let retain = PerFamily::both(Retain::Nothing);
-        let reason = "the file says that the session ended";
+        let reason = "the session ended in the MRT file";
         self.rib
             .publish_peer_down(slot.peer, retain, reason, unix_us);
         self.rib.session_down(slot.peer, retain);

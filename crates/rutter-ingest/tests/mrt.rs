@@ -12,7 +12,7 @@ use rutter_policy::{ExportPolicy, ExportSettings};
 use rutter_rib::{Rib, RibConfig};
 use rutter_wire::attr::{TRANSITIVE, code, write_attr};
 use rutter_wire::mrt::{
-    Link, PeerEntry, Route, Timestamp, write_message, write_peer_index_table, write_rib,
+    BgpSession, PeerEntry, Route, Timestamp, write_message, write_peer_index_table, write_rib,
     write_state_change,
 };
 use rutter_wire::nlri::write_ipv4;
@@ -228,8 +228,8 @@ fn an_older_table_dump() {
     );
 }
 
-fn link(as4: bool) -> Link {
-    Link {
+fn session(as4: bool) -> BgpSession {
+    BgpSession {
         peer_asn: Asn(64501),
         local_asn: Asn(64500),
         interface: 0,
@@ -274,15 +274,15 @@ fn logs_of_messages() {
     write_message(
         &mut bytes,
         time,
-        &link(true),
+        &session(true),
         false,
         &update(&both, &[], true, None),
     );
     let gone = update(&[], &["203.0.113.0/24"], true, None);
-    write_message(&mut bytes, exact, &link(true), false, &gone);
+    write_message(&mut bytes, exact, &session(true), false, &gone);
     // The form of AS numbers may differ from one record to the next.
     let more = update(&["192.0.2.0/24"], &[], false, None);
-    write_message(&mut bytes, time, &link(false), false, &more);
+    write_message(&mut bytes, time, &session(false), false, &more);
     load(&rib, &bytes);
     let kept = [
         "192.0.2.11 192.0.2.0/24#0 64501 64502 via 192.0.2.1",
@@ -297,16 +297,16 @@ fn a_session_that_ends_takes_its_routes_along() {
     let time = Timestamp::Seconds(TIME);
     let mut bytes = Vec::new();
     let with_path = update(&["198.51.100.0/24"], &[], true, Some(7));
-    write_state_change(&mut bytes, time, &link(true), 5, 6);
-    write_message(&mut bytes, time, &link(true), true, &with_path);
+    write_state_change(&mut bytes, time, &session(true), 5, 6);
+    write_message(&mut bytes, time, &session(true), true, &with_path);
     load(&rib, &bytes);
     assert_eq!(
         routes(&rib),
         ["192.0.2.11 198.51.100.0/24#7 64501 64502 via 192.0.2.1"]
     );
-    write_state_change(&mut bytes, time, &link(true), 6, 1);
+    write_state_change(&mut bytes, time, &session(true), 6, 1);
     let again = update(&["203.0.113.0/24"], &[], true, None);
-    write_message(&mut bytes, time, &link(true), false, &again);
+    write_message(&mut bytes, time, &session(true), false, &again);
     let rib = self::rib();
     load(&rib, &bytes);
     assert_eq!(
@@ -414,18 +414,18 @@ fn broken() -> Vec<(Vec<u8>, &'static str)> {
     let time = Timestamp::Seconds(TIME);
     let mut noise = update(&["198.51.100.0/24"], &[], true, None);
     noise[3] = 0;
-    write_message(&mut message, time, &link(true), false, &noise);
+    write_message(&mut message, time, &session(true), false, &noise);
     let mut lengths = Vec::new();
     let mut cut_short = update(&["198.51.100.0/24"], &[], true, None);
     cut_short[19] = 0xff;
-    write_message(&mut lengths, time, &link(true), false, &cut_short);
+    write_message(&mut lengths, time, &session(true), false, &cut_short);
     vec![
         (record(13, 2, &[0, 0]), "ends too early"),
         (record(13, 2, &long), "prefix length"),
         (record(13, 2, &unknown), "names peer 9"),
         (record(13, 2, &cut), "attributes of a route are cut off"),
         (record(16, 4, &[0; 40]), "address family"),
-        (message, "its BGP message is none"),
+        (message, "its BGP message is malformed"),
         (lengths, "inside its UPDATE do not add up"),
     ]
 }
@@ -442,7 +442,7 @@ fn unreadable_records_are_named_counted_and_passed_over() {
     bytes.extend(record(13, 6, &[0; 9]));
     let behind = update(&["203.0.113.0/24"], &[], true, None);
     let time = Timestamp::Seconds(TIME);
-    write_message(&mut bytes, time, &link(true), false, &behind);
+    write_message(&mut bytes, time, &session(true), false, &behind);
     let (good, bad) = (
         folder.file("good", &table(false)),
         folder.file("bad", &bytes),

@@ -13,7 +13,7 @@ use rutter_policy::{ExportPolicy, ExportSettings};
 use rutter_rib::{Rib, RibConfig};
 use rutter_service::{Context, Service, ShutdownSignal, StatusRegistry};
 use rutter_wire::attr::{OPTIONAL, TRANSITIVE, code, write_attr};
-use rutter_wire::mrt::{Link, Records, Timestamp, write_message, write_state_change};
+use rutter_wire::mrt::{BgpSession, Records, Timestamp, write_message, write_state_change};
 use rutter_wire::nlri::write_ipv4;
 use rutter_wire::update::{Sections, write};
 use serde_json::{Value, json};
@@ -142,8 +142,8 @@ impl Client {
     }
 }
 
-fn link() -> Link {
-    Link {
+fn session() -> BgpSession {
+    BgpSession {
         peer_asn: Asn(64501),
         local_asn: Asn(64500),
         interface: 0,
@@ -199,7 +199,13 @@ fn update(out: &mut Vec<u8>, withdrawn: &[&str], announced: &[&str]) {
         nlri: &nlri(announced),
     };
     write(&mut message, &sections);
-    write_message(out, Timestamp::Microseconds(TIME), &link(), false, &message);
+    write_message(
+        out,
+        Timestamp::Microseconds(TIME),
+        &session(),
+        false,
+        &message,
+    );
 }
 
 /// Compares the messages with the documents, or updates the documents.
@@ -235,7 +241,7 @@ fn messages_are_those_of_the_documents() {
     let mut client = world.client(&json!({}));
     world.receive_update(|out| {
         update(out, &["192.0.2.0/24"], &["198.51.100.0/24"]);
-        write_state_change(out, Timestamp::Microseconds(TIME), &link(), 6, 1);
+        write_state_change(out, Timestamp::Microseconds(TIME), &session(), 6, 1);
     });
     let mut messages: Vec<Value> = (0..3).map(|_| client.next()).collect();
     for (number, message) in messages.iter_mut().enumerate() {
@@ -327,7 +333,7 @@ fn sessions_come_and_go() {
     let mut client = world.client(&json!({"type": "RIS_PEER_STATE"}));
     world.receive_update(|out| {
         update(out, &[], &["198.51.100.0/24"]);
-        write_state_change(out, Timestamp::Microseconds(TIME), &link(), 6, 1);
+        write_state_change(out, Timestamp::Microseconds(TIME), &session(), 6, 1);
     });
     let states = [client.next(), client.next()].map(|message| message["data"]["state"].clone());
     assert_eq!(states, ["connected", "down"]);

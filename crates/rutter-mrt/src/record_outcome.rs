@@ -65,7 +65,7 @@ impl fmt::Display for Unreadable {
                 write!(f, "no PEER_INDEX_TABLE before it names peer {index}")
             }
             Unreadable::Attributes => f.write_str("the attributes of a route are cut off"),
-            Unreadable::Message => f.write_str("its BGP message is none, or cut off"),
+            Unreadable::Message => f.write_str("its BGP message is malformed or cut off"),
             Unreadable::Update => f.write_str("the lengths inside its UPDATE do not add up"),
             Unreadable::Routes => {
                 f.write_str("a prefix of its UPDATE is cut off or longer than its family allows")

@@ -6,7 +6,9 @@ use std::net::IpAddr;
 use rutter_mrt::{RecordOutcome, Unreadable};
 use rutter_net::{AfiSafi, Asn, Prefix};
 use rutter_wire::attr::{AttrContext, Attributes, parse};
-use rutter_wire::mrt::{Content, Link, Message, PeerIndexTable, Record, Rib, RibEntry, TableDump};
+use rutter_wire::mrt::{
+    BgpSession, Content, Message, PeerIndexTable, Record, Rib, RibEntry, TableDump,
+};
 
 use super::attributes::{self, next_hop};
 use super::number::{address, number, prefix};
@@ -68,7 +70,7 @@ impl Printer {
             Ok(Content::TableDump(route)) => self.old_route(&route, record).into(),
             Ok(Content::Message(message)) => self.message(&message, record).into(),
             Ok(Content::StateChange(change)) => {
-                self.state_change(&change.link, (change.old, change.new), record);
+                self.state_change(&change.session, (change.old, change.new), record);
                 RecordOutcome::Read
             }
             Ok(Content::Other) => RecordOutcome::Skipped,
@@ -175,7 +177,7 @@ impl Printer {
         };
         let parsed = parse(
             sections.attributes,
-            &lenient(message.link.as4),
+            &lenient(message.session.as4),
             &mut Vec::new(),
         );
         let mut block = Vec::new();
@@ -220,8 +222,8 @@ impl Printer {
         };
         self.begin_message(word, letter, record);
         for route in routes {
-            let link = &message.link;
-            self.route(link.peer, link.peer_asn, *route, attributes);
+            let session = &message.session;
+            self.route(session.peer, session.peer_asn, *route, attributes);
         }
     }
 
@@ -234,10 +236,10 @@ impl Printer {
         self.begin(kind, letter, record);
     }
 
-    fn state_change(&mut self, link: &Link, (old, new): (u16, u16), record: &Record<'_>) {
+    fn state_change(&mut self, session: &BgpSession, (old, new): (u16, u16), record: &Record<'_>) {
         self.begin_message("state-change", "STATE", record);
         self.text.extend_from_slice(&self.head);
-        write_peer(&mut self.text, self.json, link.peer, link.peer_asn);
+        write_peer(&mut self.text, self.json, session.peer, session.peer_asn);
         let _ = match self.json {
             true => writeln!(self.text, "\"old\":{old},\"new\":{new}}}"),
             false => writeln!(self.text, "{old}|{new}"),

@@ -10,7 +10,7 @@ use rutter_config::Mrt;
 use rutter_net::{Asn, Family, PerFamily};
 use rutter_rib::{FeedEvent, FeedReader, PeerId, PeerSummary};
 use rutter_wire::frame::{self, MessageType};
-use rutter_wire::mrt::{Link, Timestamp, write_message, write_state_change};
+use rutter_wire::mrt::{BgpSession, Timestamp, write_message, write_state_change};
 use rutter_wire::update;
 
 use super::file::ArchiveFile;
@@ -90,7 +90,7 @@ fn finish(file: Option<ArchiveFile>) {
 struct Headers(HashMap<PeerId, Header>);
 
 struct Header {
-    link: Link,
+    session: BgpSession,
     /// NLRI of the family have path identifiers, in index order.
     add_path: PerFamily<bool>,
 }
@@ -115,7 +115,7 @@ impl Headers {
                 message.extend_from_slice(body);
                 frame::finish(&mut message, start);
                 let time = Timestamp::Microseconds(*unix_us);
-                write_message(out, time, &header.link, add_path(header, body), &message);
+                write_message(out, time, &header.session, add_path(header, body), &message);
             }
             FeedEvent::PeerUp { peer, unix_us } => {
                 self.add_peer(peer);
@@ -140,7 +140,7 @@ impl Headers {
             write_state_change(
                 out,
                 Timestamp::Microseconds(unix_us),
-                &header.link,
+                &header.session,
                 old,
                 new,
             );
@@ -162,7 +162,7 @@ impl Header {
             agreed.is_some_and(|agreed| agreed.add_path_receive)
         };
         Header {
-            link: Link {
+            session: BgpSession {
                 peer_asn: asn,
                 local_asn: neighbor.local_asn,
                 interface: 0,

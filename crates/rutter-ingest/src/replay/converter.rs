@@ -111,13 +111,13 @@ impl Converter {
         let Some(sections) = update.filter(|_| !message.local) else {
             return Ok(());
         };
-        let context = lenient(message.link.as4);
+        let context = lenient(message.session.as4);
         let parsed = parse(sections.attributes, &context, &mut Vec::new());
         self.block.clear();
         parsed.write_canonical(&mut self.block);
         let path = message.add_path;
         let mut update = UpdateContent {
-            peer: (message.link.peer, message.link.peer_asn),
+            peer: (message.session.peer, message.session.peer_asn),
             attributes: Attributes::from_canonical(&self.block),
             mp_next_hop: &[],
             withdrawn: Vec::new(),

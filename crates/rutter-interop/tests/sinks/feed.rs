@@ -133,31 +133,31 @@ impl Talking {
     }
 
     fn talk(&mut self) -> Result<(), String> {
-        let mut link = Link::connect(self.way, self.address, self.asn)?;
+        let mut connection = Connection::connect(self.way, self.address, self.asn)?;
         let table = self.shared.table.lock().expect("no panic").clone();
         for (prefix, last) in table {
-            link.send(&update(self.asn, prefix, Some(last)));
-            if link.is_full() {
-                link.flush()?;
+            connection.send(&update(self.asn, prefix, Some(last)));
+            if connection.is_full() {
+                connection.flush()?;
             }
         }
         for afi_safi in [AfiSafi::IPV4_UNICAST, AfiSafi::IPV6_UNICAST] {
             let mut message = Vec::new();
             write_end_of_rib(&mut message, afi_safi);
-            link.send(&message);
+            connection.send(&message);
         }
-        link.flush()?;
+        connection.flush()?;
         while !self.is_over() {
             if !self.shared.quiet.load(Ordering::SeqCst) {
-                (0..CHANGES).for_each(|_| self.change_mind(&mut link));
+                (0..CHANGES).for_each(|_| self.change_mind(&mut connection));
             }
-            link.flush()?;
+            connection.flush()?;
             thread::sleep(PAUSE);
         }
         Ok(())
     }
 
-    fn change_mind(&mut self, link: &mut Link) {
+    fn change_mind(&mut self, connection: &mut Connection) {
         let prefix = prefix(self.rng.below(self.prefixes.into()) as u32);
         let last = (self.rng.chance(70)).then(|| 1 + self.rng.below(60_000) as u32);
         let mut table = self.shared.table.lock().expect("no panic");
@@ -165,12 +165,12 @@ impl Talking {
             Some(last) => table.insert(prefix, last),
             None => table.remove(&prefix),
         };
-        link.send(&update(self.asn, prefix, last));
+        connection.send(&update(self.asn, prefix, last));
     }
 }
 
 /// A connection.
-enum Link {
+enum Connection {
     Bgp(Speaker),
     Bmp {
         socket: TcpStream,
@@ -179,10 +179,10 @@ enum Link {
     },
 }
 
-impl Link {
+impl Connection {
     fn connect(way: Way, address: IpAddr, asn: u32) -> Result<Self, String> {
         match way {
-            Way::Bgp(to) => Speaker::connect(to, Some(address), Asn(asn), asn).map(Link::Bgp),
+            Way::Bgp(to) => Speaker::connect(to, Some(address), Asn(asn), asn).map(Connection::Bgp),
             Way::Bmp(to) => Self::report(to, address, asn).map_err(|why| why.to_string()),
         }
     }
@@ -205,25 +205,25 @@ impl Link {
         let mut out = Vec::new();
         write_initiation(&mut out, &format!("edge{asn}"), "a test");
         write_peer_up(&mut out, &peer, address, (179, 179), &open, &open);
-        Ok(Link::Bmp { socket, peer, out })
+        Ok(Connection::Bmp { socket, peer, out })
     }
 
     fn send(&mut self, message: &[u8]) {
         match self {
-            Link::Bgp(speaker) => speaker.out.extend_from_slice(message),
-            Link::Bmp { peer, out, .. } => write_route_monitoring(out, peer, message),
+            Connection::Bgp(speaker) => speaker.out.extend_from_slice(message),
+            Connection::Bmp { peer, out, .. } => write_route_monitoring(out, peer, message),
         }
     }
 
     fn is_full(&self) -> bool {
-        let (Link::Bgp(Speaker { out, .. }) | Link::Bmp { out, .. }) = self;
+        let (Connection::Bgp(Speaker { out, .. }) | Connection::Bmp { out, .. }) = self;
         out.len() >= 16 << 10
     }
 
     fn flush(&mut self) -> Result<(), String> {
         match self {
-            Link::Bgp(speaker) => speaker.flush(),
-            Link::Bmp { socket, out, .. } => {
+            Connection::Bgp(speaker) => speaker.flush(),
+            Connection::Bmp { socket, out, .. } => {
                 // A station sends nothing, so a read returns only at the end of the connection.
                 if matches!(socket.read(&mut [0]), Ok(0)) {
                     return Err("the station is gone".into());

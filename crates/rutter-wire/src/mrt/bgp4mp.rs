@@ -6,9 +6,9 @@ use rutter_net::Asn;
 
 use super::{kind, message_subtype, write_address, write_record};
 
-/// The two ends of a session, which each record contains.
+/// The session of a record: its two ends, and the size of its AS numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Link {
+pub struct BgpSession {
     /// The peer's AS.
     pub peer_asn: Asn,
     /// The local AS.
@@ -37,32 +37,38 @@ pub enum Timestamp {
 pub fn write_message(
     out: &mut Vec<u8>,
     time: Timestamp,
-    link: &Link,
+    session: &BgpSession,
     add_path: bool,
     message: &[u8],
 ) {
-    let subtype = match (link.as4, add_path) {
+    let subtype = match (session.as4, add_path) {
         (true, false) => message_subtype::MESSAGE_AS4,
         (true, true) => message_subtype::MESSAGE_AS4_ADDPATH,
         (false, false) => message_subtype::MESSAGE,
         (false, true) => message_subtype::MESSAGE_ADDPATH,
     };
-    write_bgp4mp(out, time, subtype, link, link.as4, message);
+    write_bgp4mp(out, time, subtype, session, session.as4, message);
 }
 
 /// Appends a record of a state change. The states have the numbers of RFC 6396 §4.4.1: 1 Idle, 2 Connect, 3 Active, 4
 /// OpenSent, 5 OpenConfirm, 6 Established.
-pub fn write_state_change(out: &mut Vec<u8>, time: Timestamp, link: &Link, old: u16, new: u16) {
+pub fn write_state_change(
+    out: &mut Vec<u8>,
+    time: Timestamp,
+    session: &BgpSession,
+    old: u16,
+    new: u16,
+) {
     let ([a, b], [c, d]) = (old.to_be_bytes(), new.to_be_bytes());
     let subtype = message_subtype::STATE_CHANGE_AS4;
-    write_bgp4mp(out, time, subtype, link, true, &[a, b, c, d]);
+    write_bgp4mp(out, time, subtype, session, true, &[a, b, c, d]);
 }
 
 fn write_bgp4mp(
     out: &mut Vec<u8>,
     time: Timestamp,
     subtype: u16,
-    link: &Link,
+    session: &BgpSession,
     as4: bool,
     payload: &[u8],
 ) {
@@ -81,13 +87,13 @@ fn write_bgp4mp(
         if let Some(micros) = micros {
             out.extend_from_slice(&micros.to_be_bytes());
         }
-        write_link(out, link, as4);
+        write_session(out, session, as4);
         out.extend_from_slice(payload);
     });
 }
 
-fn write_link(out: &mut Vec<u8>, link: &Link, as4: bool) {
-    for asn in [link.peer_asn, link.local_asn] {
+fn write_session(out: &mut Vec<u8>, session: &BgpSession, as4: bool) {
+    for asn in [session.peer_asn, session.local_asn] {
         match as4 {
             true => out.extend_from_slice(&asn.0.to_be_bytes()),
             false => {
@@ -96,14 +102,14 @@ fn write_link(out: &mut Vec<u8>, link: &Link, as4: bool) {
             }
         }
     }
-    out.extend_from_slice(&link.interface.to_be_bytes());
-    let (afi, local) = match (link.peer, link.local) {
+    out.extend_from_slice(&session.interface.to_be_bytes());
+    let (afi, local) = match (session.peer, session.local) {
         (IpAddr::V4(_), local @ IpAddr::V4(_)) => (1u16, local),
         (IpAddr::V4(_), _) => (1, Ipv4Addr::UNSPECIFIED.into()),
         (IpAddr::V6(_), local @ IpAddr::V6(_)) => (2, local),
         (IpAddr::V6(_), _) => (2, Ipv6Addr::UNSPECIFIED.into()),
     };
     out.extend_from_slice(&afi.to_be_bytes());
-    write_address(out, link.peer);
+    write_address(out, session.peer);
     write_address(out, local);
 }

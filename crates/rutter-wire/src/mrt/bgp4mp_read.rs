@@ -1,14 +1,14 @@
 //! Reading BGP4MP (RFC 6396 §4.4, RFC 8050 §3).
 
 use super::message_subtype as subtype;
-use super::{Content, Link, MrtFault};
+use super::{BgpSession, Content, MrtFault};
 use crate::cursor::Cursor;
 
 /// A BGP message of a log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message<'a> {
     /// The two ends of the session.
-    pub link: Link,
+    pub session: BgpSession,
     /// NLRI have path identifiers.
     pub add_path: bool,
     /// The collector sent the message itself.
@@ -21,7 +21,7 @@ pub struct Message<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StateChange {
     /// The two ends of the session.
-    pub link: Link,
+    pub session: BgpSession,
     /// The state before.
     pub old: u16,
     /// The state after.
@@ -44,7 +44,7 @@ pub(super) fn decode(subtype: u16, body: &[u8]) -> Result<Content<'_>, MrtFault>
     };
     let mut body = Cursor::new(body);
     Ok(Content::Message(Message {
-        link: link(&mut body, as4)?,
+        session: session(&mut body, as4)?,
         add_path,
         local,
         message: body.rest(),
@@ -53,16 +53,16 @@ pub(super) fn decode(subtype: u16, body: &[u8]) -> Result<Content<'_>, MrtFault>
 
 fn state_change(body: &[u8], as4: bool) -> Result<Content<'_>, MrtFault> {
     let mut body = Cursor::new(body);
-    let link = link(&mut body, as4)?;
+    let session = session(&mut body, as4)?;
     let mut state = || body.u16().ok_or(MrtFault::BodyTruncated);
     Ok(Content::StateChange(StateChange {
-        link,
+        session,
         old: state()?,
         new: state()?,
     }))
 }
 
-fn link(body: &mut Cursor<'_>, as4: bool) -> Result<Link, MrtFault> {
+fn session(body: &mut Cursor<'_>, as4: bool) -> Result<BgpSession, MrtFault> {
     let cut = MrtFault::BodyTruncated;
     let (peer_asn, local_asn) = (body.asn(as4).ok_or(cut)?, body.asn(as4).ok_or(cut)?);
     let interface = body.u16().ok_or(cut)?;
@@ -71,7 +71,7 @@ fn link(body: &mut Cursor<'_>, as4: bool) -> Result<Link, MrtFault> {
         2 => true,
         _ => return Err(MrtFault::AddressFamily),
     };
-    Ok(Link {
+    Ok(BgpSession {
         peer_asn,
         local_asn,
         interface,

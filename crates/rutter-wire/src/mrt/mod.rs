@@ -11,7 +11,7 @@ mod table_dump;
 mod table_dump_read;
 mod table_dump_v1;
 
-pub use bgp4mp::{Link, Timestamp, write_message, write_state_change};
+pub use bgp4mp::{BgpSession, Timestamp, write_message, write_state_change};
 pub use bgp4mp_read::{Message, StateChange};
 pub use record::{Content, MrtError, MrtFault, Record, Records, next_record};
 pub use table_dump::{PeerEntry, Route, write_peer_index_table, write_rib};

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use rutter_net::{AfiSafi, Asn, Prefix};
 use rutter_wire::attr::write_mp_reach;
 use rutter_wire::mrt::{
-    Content, Link, MrtError, MrtFault, PeerEntry, Record, Records, Rib, RibEntry, Route, Timestamp,
-    next_record, write_message, write_peer_index_table, write_rib, write_state_change,
+    BgpSession, Content, MrtError, MrtFault, PeerEntry, Record, Records, Rib, RibEntry, Route,
+    Timestamp, next_record, write_message, write_peer_index_table, write_rib, write_state_change,
 };
 use rutter_wire::update::Writer;
 
@@ -35,12 +35,12 @@ fn peers() -> [PeerEntry; 2] {
     })
 }
 
-fn link(ipv6: bool, as4: bool) -> Link {
+fn session(ipv6: bool, as4: bool) -> BgpSession {
     let (peer, local) = match ipv6 {
         true => ("2001:db8::11", "2001:db8::1"),
         false => ("192.0.2.11", "192.0.2.1"),
     };
-    Link {
+    BgpSession {
         peer_asn: Asn(64500),
         local_asn: Asn(64501),
         interface: 0,
@@ -111,25 +111,25 @@ fn log() -> Vec<u8> {
     let mut out = Vec::new();
     let seconds = Timestamp::Seconds(TIME);
     let exact = Timestamp::Microseconds(u64::from(TIME) * 1_000_000 + 123_456);
-    write_state_change(&mut out, seconds, &link(false, true), 5, 6);
+    write_state_change(&mut out, seconds, &session(false, true), 5, 6);
     write_message(
         &mut out,
         seconds,
-        &link(false, true),
+        &session(false, true),
         false,
         &update(true, ""),
     );
-    write_message(&mut out, exact, &link(true, true), false, &update_ipv6());
+    write_message(&mut out, exact, &session(true, true), false, &update_ipv6());
     write_message(
         &mut out,
         seconds,
-        &link(false, false),
+        &session(false, false),
         false,
         &update(false, ""),
     );
     let with_id = update(true, "00000009");
-    write_message(&mut out, exact, &link(false, true), true, &with_id);
-    write_state_change(&mut out, exact, &link(true, true), 6, 1);
+    write_message(&mut out, exact, &session(false, true), true, &with_id);
+    write_state_change(&mut out, exact, &session(true, true), 6, 1);
     out
 }
 
@@ -304,11 +304,13 @@ fn the_reader_reads_logs() {
         .map(|(record, content)| {
             let micros = record.unix_us - seconds;
             match content {
-                Content::StateChange(s) => format!("{micros} {} {}>{}", s.link.peer, s.old, s.new),
+                Content::StateChange(s) => {
+                    format!("{micros} {} {}>{}", s.session.peer, s.old, s.new)
+                }
                 Content::Message(m) => format!(
                     "{micros} {} as4 {} add-path {} {}",
-                    m.link.peer,
-                    m.link.as4,
+                    m.session.peer,
+                    m.session.as4,
                     m.add_path,
                     m.message.len()
                 ),
@@ -332,13 +334,19 @@ fn the_reader_reads_logs() {
 #[test]
 fn golden_records() {
     let mut out = Vec::new();
-    write_state_change(&mut out, Timestamp::Seconds(TIME), &link(false, true), 5, 6);
+    write_state_change(
+        &mut out,
+        Timestamp::Seconds(TIME),
+        &session(false, true),
+        5,
+        6,
+    );
     let state = "6553f100 0010 0005 00000018
                  0000fbf4 0000fbf5 0000 0001 c000020b c0000201 0005 0006";
     assert_eq!(out, hex(state));
     out.clear();
     let exact = Timestamp::Microseconds(u64::from(TIME) * 1_000_000 + 1);
-    write_message(&mut out, exact, &link(false, false), true, &[0xab]);
+    write_message(&mut out, exact, &session(false, false), true, &[0xab]);
     let message = "6553f100 0011 0008 00000015
                    00000001 fbf4 fbf5 0000 0001 c000020b c0000201 ab";
     assert_eq!(out, hex(message));
