@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use serde::Serialize;
 
-use crate::Row;
+use crate::{AttrColumns, Row};
 
 /// A row with the names of [`crate::COLUMNS`], without absent values. `time` is in microseconds since 1970.
 #[derive(Serialize)]
@@ -34,8 +34,9 @@ pub struct JsonRow<'a> {
     detail: &'a str,
 }
 
+/// The attributes of a row or message in JSON, without absent values.
 #[derive(Serialize)]
-struct JsonAttributes<'a> {
+pub struct JsonAttributes<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,18 +69,24 @@ impl<'a> From<&Row<'a>> for JsonRow<'a> {
             kind: row.kind.name(),
             prefix: row.prefix.map(|prefix| prefix.to_string()),
             path_id: row.prefix.map(|_| row.path_id),
-            attributes: row.attrs.map(|attrs| JsonAttributes {
-                origin: attrs.origin_name(),
-                as_path: attrs.as_path.as_deref(),
-                origin_as: attrs.origin_as.map(|asn| asn.0),
-                next_hop: attrs.next_hop,
-                med: attrs.med,
-                local_pref: attrs.local_pref,
-                communities: strings(&attrs.communities),
-                extended_communities: strings(&attrs.extended_communities),
-                large_communities: strings(&attrs.large_communities),
-            }),
+            attributes: row.attrs.map(|attrs| JsonAttributes::from(&**attrs)),
             detail: row.detail,
+        }
+    }
+}
+
+impl<'a> From<&'a AttrColumns> for JsonAttributes<'a> {
+    fn from(attrs: &'a AttrColumns) -> Self {
+        Self {
+            origin: attrs.origin_name(),
+            as_path: attrs.as_path.as_deref(),
+            origin_as: attrs.origin_as.map(|asn| asn.0),
+            next_hop: attrs.next_hop,
+            med: attrs.med,
+            local_pref: attrs.local_pref,
+            communities: strings(&attrs.communities),
+            extended_communities: strings(&attrs.extended_communities),
+            large_communities: strings(&attrs.large_communities),
         }
     }
 }

@@ -21,7 +21,7 @@ mod time;
 pub use attrs::AttrColumns;
 pub use column::{COLUMNS, Column};
 pub use decoder::{Decoder, Now};
-pub use json::JsonRow;
+pub use json::{JsonAttributes, JsonRow};
 pub use missing::Missing;
 pub use peer::{Peer, distinguisher_text};
 pub use row::{Kind, Row};

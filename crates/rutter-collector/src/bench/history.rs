@@ -6,22 +6,18 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use rustix::time::{ClockId, clock_gettime};
-use rutter_bench::workload::{self, Peer, Shape, Workload};
 use rutter_events::Now;
-use rutter_net::{Asn, Family, PerFamily};
-use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportRule, ImportSettings};
-use rutter_rib::{
-    Batch, FamilyInfo, FeedReader, Neighbor, PeerId, PeerKind, Rib, RibConfig, SessionInfo,
-};
+use rutter_rib::{Batch, FeedReader, PeerId, Rib};
 
 use rutter_history::{Archive, Compression, FileRotation, Options, Part, write_snapshot};
+
+use super::feeds::{add_feeds, bodies, empty_table, read_prefixes};
 
 /// The settings of the benchmark.
 #[derive(Clone, Debug)]
@@ -145,14 +141,7 @@ struct Bench {
 
 impl Bench {
     fn new(settings: &Settings, archive: Archive) -> Result<Self, String> {
-        let rib = Arc::new(Rib::new(RibConfig {
-            shards: 2,
-            cluster_id: 1,
-            log_limit: 1 << 20,
-            export: Arc::new(ExportPolicy::new(ExportSettings::default())),
-            seed: 1,
-            always_compare_med: false,
-        }));
+        let rib = empty_table();
         let feeds = feeds(settings, &rib)?;
         let now = Now {
             unix_us: 1_795_176_000_000_000,
@@ -334,81 +323,18 @@ fn withdrawn(body: &[u8]) -> Vec<u8> {
 }
 
 fn feeds(settings: &Settings, rib: &Rib) -> Result<Vec<Feed>, String> {
-    let found = workload::read_prefix_file(&settings.prefixes, false)
-        .map_err(|why| format!("{}: {why}", settings.prefixes.display()))?;
-    let most = if settings.most == 0 {
-        usize::MAX
-    } else {
-        settings.most
-    };
+    let prefixes = read_prefixes(&settings.prefixes, false)?;
     let mut feeds = Vec::new();
-    for family in Family::ALL {
-        let of_family = found
-            .prefixes
-            .iter()
-            .filter(|prefix| prefix.family() == family);
-        let prefixes: Vec<_> = of_family.copied().take(most).collect();
-        let shape = Shape::full(settings.feeds, prefixes.len());
-        let drawn = workload::Settings {
-            seed: 1 + family.index() as u64,
-            ..workload::Settings::default()
-        };
-        let workload = Workload::generate(shape, Some(prefixes), drawn);
-        for peer in &workload.peers[..workload.announcers()] {
-            feeds.push(feed(rib, peer, feeds.len() as u8 + 1)?);
-        }
-    }
-    Ok(feeds)
-}
-
-fn feed(rib: &Rib, peer: &Peer, number: u8) -> Result<Feed, String> {
-    let id = rib
-        .add_neighbor(neighbor(peer, number))
-        .map_err(|why| why.to_string())?;
-    rib.session_up(
-        id,
-        SessionInfo {
-            remote_bgp_id: peer.router_id.into(),
-            remote_asn: peer.asn,
-            as4: true,
-            max_message_len: 4096,
-            families: PerFamily::both(Some(FamilyInfo::default())),
-            enhanced_refresh: false,
+    add_feeds(
+        rib,
+        &prefixes,
+        (settings.most, settings.feeds),
+        |id, stream| {
+            feeds.push(Feed {
+                id,
+                bodies: bodies(stream).map(<[u8]>::to_vec).collect(),
+            });
         },
-    );
-    let (mut bodies, mut rest) = (Vec::new(), &peer.stream[..]);
-    while let Some((head, _)) = rest.split_first_chunk::<19>() {
-        let len = usize::from(u16::from_be_bytes([head[16], head[17]]));
-        bodies.push(rest[19..len].to_vec());
-        rest = &rest[len..];
-    }
-    Ok(Feed { id, bodies })
-}
-
-fn neighbor(peer: &Peer, number: u8) -> Neighbor {
-    let local_asn = Asn(64_500);
-    Neighbor {
-        name: format!("feed {number}").into(),
-        address: IpAddr::V4(Ipv4Addr::new(192, 0, 2, number)),
-        kind: PeerKind::Collector,
-        local_asn,
-        remote_asn: peer.asn,
-        local_ipv4: None,
-        local_ipv6: None,
-        next_hop_self: false,
-        import: Arc::new(ImportPolicy::new(ImportSettings {
-            rule: ImportRule::All,
-            local_asn,
-            peer_asn: peer.asn,
-            reject_as_set: false,
-            ..ImportSettings::default()
-        })),
-        export_allowed: false,
-        default_local_pref: 100,
-        limits: Default::default(),
-        add_path_limit: 0,
-        client: Default::default(),
-        role: None,
-        monitored: None,
-    }
+    )?;
+    Ok(feeds)
 }

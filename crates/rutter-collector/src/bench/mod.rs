@@ -1,5 +1,6 @@
 //! The benchmarks `rutter-collect bench-history`, `bench-sinks` and `bench-sql`.
 
+mod feeds;
 mod history;
 pub(crate) mod sinks;
 pub(crate) mod sql;

@@ -231,6 +231,24 @@ pub const MEMBER: &[Key] = &[
     CHECKS,
 ];
 
+/// `next-hop-self` of neighbors with and without a section of their own.
+const NEXT_HOP_SELF: Key = Key::new(
+    "next-hop-self",
+    "true, false",
+    "eBGP: true, iBGP: false",
+    "Advertise our own address as next hop.",
+    Reload::ResetsSession,
+);
+
+/// `local-pref` of both.
+const LOCAL_PREF: Key = Key::new(
+    "local-pref",
+    "number",
+    "100",
+    "LOCAL_PREF of routes without one.",
+    Reload::Reevaluates,
+);
+
 /// `[[neighbor]]`
 pub const NEIGHBOR: &[Key] = &[
     Key::new(
@@ -275,20 +293,8 @@ pub const NEIGHBOR: &[Key] = &[
         "Our AS on this session.",
         Reload::ResetsSession,
     ),
-    Key::new(
-        "next-hop-self",
-        "true, false",
-        "eBGP: true, iBGP: false",
-        "Advertise our own address as next hop.",
-        Reload::ResetsSession,
-    ),
-    Key::new(
-        "local-pref",
-        "number",
-        "100",
-        "LOCAL_PREF of routes without one.",
-        Reload::Reevaluates,
-    ),
+    NEXT_HOP_SELF,
+    LOCAL_PREF,
     GROUP_NAME,
     CHECKS,
 ];
@@ -344,20 +350,8 @@ pub const DYNAMIC: &[Key] = &[
         "Our AS on these sessions.",
         Reload::ResetsSession,
     ),
-    Key::new(
-        "next-hop-self",
-        "true, false",
-        "eBGP: true, iBGP: false",
-        "Advertise our own address as next hop.",
-        Reload::ResetsSession,
-    ),
-    Key::new(
-        "local-pref",
-        "number",
-        "100",
-        "LOCAL_PREF of routes without one.",
-        Reload::Reevaluates,
-    ),
+    NEXT_HOP_SELF,
+    LOCAL_PREF,
     GROUP_NAME,
     CHECKS,
 ];

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use rutter_events::{AttrColumns, Kind};
+use rutter_events::{AttrColumns, JsonAttributes, Kind};
 use rutter_net::{Family, Prefix};
 use rutter_wire::bmp::PeerType;
 use serde::Serialize;
@@ -32,7 +32,7 @@ pub(super) struct Message<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     path_id: Option<u32>,
     #[serde(flatten)]
-    attrs: Option<AttrFields<'a>>,
+    attrs: Option<JsonAttributes<'a>>,
     #[serde(skip_serializing_if = "str::is_empty")]
     detail: &'a str,
 }
@@ -48,32 +48,13 @@ struct PeerFields<'a> {
     distinguisher: u64,
 }
 
-#[derive(Serialize)]
-struct AttrFields<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    origin: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    as_path: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    origin_as: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next_hop: Option<IpAddr>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    med: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    local_pref: Option<u32>,
-    communities: Vec<String>,
-    extended_communities: Vec<String>,
-    large_communities: Vec<String>,
-}
-
 impl<'a> Message<'a> {
     /// A message for an event.
     pub(super) fn event(collector: &'a str, behind: Position, entry: &'a Entry) -> Self {
         Self {
             path_id: entry.prefix.map(|_| entry.path_id),
             prefix: entry.prefix.map(|prefix| prefix.to_string()),
-            attrs: entry.attrs.as_deref().map(AttrFields::from),
+            attrs: entry.attrs.as_deref().map(JsonAttributes::from),
             detail: &entry.detail,
             peer: entry.peer.as_deref().map(PeerFields::from),
             ..Self::bare(collector, before(behind), entry.time_us, entry.kind.name())
@@ -161,25 +142,6 @@ impl<'a> From<&'a StoredPeer> for PeerFields<'a> {
             view: peer.key.view,
             peer_type: peer.key.peer_type.to_string(),
             distinguisher: peer.key.distinguisher,
-        }
-    }
-}
-
-impl<'a> From<&'a AttrColumns> for AttrFields<'a> {
-    fn from(attrs: &'a AttrColumns) -> Self {
-        fn strings(values: &[impl ToString]) -> Vec<String> {
-            values.iter().map(ToString::to_string).collect()
-        }
-        Self {
-            origin: attrs.origin_name(),
-            as_path: attrs.as_path.as_deref(),
-            origin_as: attrs.origin_as.map(|asn| asn.0),
-            next_hop: attrs.next_hop,
-            med: attrs.med,
-            local_pref: attrs.local_pref,
-            communities: strings(&attrs.communities),
-            extended_communities: strings(&attrs.extended_communities),
-            large_communities: strings(&attrs.large_communities),
         }
     }
 }

@@ -6,7 +6,6 @@
 //! The client is `psql \copy` in binary, or `mariadb` with `LOAD DATA LOCAL INFILE`. The first round compares every row
 //! with the collector's table.
 
-mod feeds;
 mod mariadb;
 mod own;
 mod postgres;
@@ -20,13 +19,14 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use rutter_net::PerFamily;
-use rutter_rib::Rib;
+use rutter_rib::{Batch, Rib};
 
 use rutter_sinks::{
     Disk, FeedSpooler, Limits, LoadRow, MachineClock, PeerKey, RouteSource as _, Spool, Status,
     Step, Store, TableSource, Writer,
 };
 
+use super::feeds::{add_feeds, bodies, empty_table, read_prefixes};
 use own::{OwnServer, Scratch};
 pub use url::{Place, Url};
 
@@ -75,7 +75,7 @@ type Visit<'v> = &'v mut dyn FnMut(&str) -> Result<(), String>;
 /// Runs the benchmark and passes each figure to `say`.
 pub fn run(settings: &Settings, say: &mut dyn FnMut(&str)) -> Result<(), String> {
     let began = Instant::now();
-    let rib = feeds::table(settings)?;
+    let rib = full_table(settings)?;
     let routes: u64 = routes_of(&rib);
     say(&format!(
         "{routes} routes of {} feeds are in the table after {:.1} s",
@@ -100,6 +100,28 @@ pub fn run(settings: &Settings, say: &mut dyn FnMut(&str)) -> Result<(), String>
         })?;
     }
     Ok(())
+}
+
+/// Fills a table. Each family has `settings.feeds` peers, and each peer announces all its prefixes.
+fn full_table(settings: &Settings) -> Result<Arc<Rib>, String> {
+    let rib = empty_table();
+    let prefixes = read_prefixes(&settings.prefixes, true)?;
+    add_feeds(
+        &rib,
+        &prefixes,
+        (settings.most, settings.feeds),
+        |id, stream| {
+            let mut batch = Batch::new();
+            for body in bodies(stream) {
+                batch.push(&rib, id, body, 0);
+                if batch.len() > 5_000 {
+                    rib.commit(&mut batch);
+                }
+            }
+            rib.commit(&mut batch);
+        },
+    )?;
+    Ok(rib)
 }
 
 /// Connects to a database and runs the measurement.

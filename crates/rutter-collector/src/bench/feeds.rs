@@ -1,40 +1,50 @@
-//! A table with full feeds of both families, without sockets.
+//! Tables with full feeds of both families, without sockets.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
 use std::sync::Arc;
 
 use rutter_bench::workload::{self, Peer, Shape, Workload};
-use rutter_net::{Asn, Family, PerFamily};
+use rutter_net::{Asn, Family, PerFamily, Prefix};
 use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportRule, ImportSettings};
-use rutter_rib::{Batch, FamilyInfo, Neighbor, PeerKind, Rib, RibConfig, SessionInfo};
+use rutter_rib::{FamilyInfo, Neighbor, PeerId, PeerKind, Rib, RibConfig, SessionInfo};
 
-use super::Settings;
+/// The length of a BGP message header.
+const HEADER: usize = 19;
 
-/// Builds a table with full feeds. Each family has `settings.feeds` peers, and each peer announces all its prefixes.
-pub(super) fn table(settings: &Settings) -> Result<Arc<Rib>, String> {
-    let found = workload::read_prefix_file(&settings.prefixes, true)
-        .map_err(|why| format!("{}: {why}", settings.prefixes.display()))?;
-    let rib = Arc::new(Rib::new(RibConfig {
+/// Returns a table without neighbors.
+pub(super) fn empty_table() -> Arc<Rib> {
+    Arc::new(Rib::new(RibConfig {
         shards: 2,
         cluster_id: 1,
         log_limit: 1 << 20,
         export: Arc::new(ExportPolicy::new(ExportSettings::default())),
         seed: 1,
         always_compare_med: false,
-    }));
+    }))
+}
+
+/// Reads a file of prefixes. With `keep_unacceptable`, prefixes that the filter of an exchange rejects are kept.
+pub(super) fn read_prefixes(path: &Path, keep_unacceptable: bool) -> Result<Vec<Prefix>, String> {
+    let found = workload::read_prefix_file(path, keep_unacceptable);
+    let found = found.map_err(|why| format!("{}: {why}", path.display()))?;
+    Ok(found.prefixes)
+}
+
+/// Establishes sessions with `feeds` neighbors for each family. Each announces at most `most` prefixes, 0 for all. Passes
+/// each neighbor with its messages to `receive`.
+pub(super) fn add_feeds(
+    rib: &Rib,
+    prefixes: &[Prefix],
+    (most, feeds): (usize, usize),
+    mut receive: impl FnMut(PeerId, &[u8]),
+) -> Result<(), String> {
+    let most = if most == 0 { usize::MAX } else { most };
     let mut number = 0;
     for family in Family::ALL {
-        let of_family = found
-            .prefixes
-            .iter()
-            .filter(|prefix| prefix.family() == family);
-        let most = if settings.most == 0 {
-            usize::MAX
-        } else {
-            settings.most
-        };
+        let of_family = prefixes.iter().filter(|prefix| prefix.family() == family);
         let prefixes: Vec<_> = of_family.copied().take(most).collect();
-        let shape = Shape::full(settings.feeds, prefixes.len());
+        let shape = Shape::full(feeds, prefixes.len());
         let drawn = workload::Settings {
             seed: 1 + family.index() as u64,
             ..workload::Settings::default()
@@ -42,13 +52,24 @@ pub(super) fn table(settings: &Settings) -> Result<Arc<Rib>, String> {
         let workload = Workload::generate(shape, Some(prefixes), drawn);
         for peer in &workload.peers[..workload.announcers()] {
             number += 1;
-            apply_feed(&rib, peer, number)?;
+            receive(establish(rib, peer, number)?, &peer.stream);
         }
     }
-    Ok(rib)
+    Ok(())
 }
 
-fn apply_feed(rib: &Rib, peer: &Peer, number: u8) -> Result<(), String> {
+/// The bodies of the UPDATE messages in a stream.
+pub(super) fn bodies(mut stream: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let head = stream.first_chunk::<HEADER>()?;
+        let len = usize::from(u16::from_be_bytes([head[16], head[17]]));
+        let (message, rest) = stream.split_at(len);
+        stream = rest;
+        Some(&message[HEADER..])
+    })
+}
+
+fn establish(rib: &Rib, peer: &Peer, number: u8) -> Result<PeerId, String> {
     let id = rib
         .add_neighbor(neighbor(peer, number))
         .map_err(|why| why.to_string())?;
@@ -63,18 +84,7 @@ fn apply_feed(rib: &Rib, peer: &Peer, number: u8) -> Result<(), String> {
             enhanced_refresh: false,
         },
     );
-    let mut batch = Batch::new();
-    let mut rest = &peer.stream[..];
-    while let Some((head, _)) = rest.split_first_chunk::<19>() {
-        let len = usize::from(u16::from_be_bytes([head[16], head[17]]));
-        let (message, behind) = rest.split_at(len);
-        batch.push(rib, id, &message[19..], 0);
-        if batch.len() > 5_000 || behind.is_empty() {
-            rib.commit(&mut batch);
-        }
-        rest = behind;
-    }
-    Ok(())
+    Ok(id)
 }
 
 fn neighbor(peer: &Peer, number: u8) -> Neighbor {
