@@ -9,10 +9,12 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The crates without I/O and clocks.
-const PURE: [&str; 6] = [
+const PURE: [&str; 8] = [
     "rutter-net",
     "rutter-wire",
     "rutter-lpm",
+    "rutter-rpki",
+    "rutter-irr",
     "rutter-session",
     "rutter-policy",
     "rutter-rib",
@@ -20,6 +22,24 @@ const PURE: [&str; 6] = [
 
 /// Dependencies that bring sockets, files or threads.
 const IMPURE: [&str; 6] = ["libc", "mio", "polling", "rustix", "socket2", "tokio"];
+
+/// Names of the standard library that open a file or a socket, read a clock, start a process or stop a thread. A type
+/// such as `File` is allowed: the daemon passes files in memory to the table.
+const IMPURE_NAMES: [&str; 13] = [
+    "fs::read",
+    "fs::write",
+    "fs::metadata",
+    "File::open",
+    "File::create",
+    "OpenOptions",
+    "TcpStream",
+    "UdpSocket",
+    "UnixStream",
+    "Instant::now",
+    "SystemTime::now",
+    "std::process",
+    "thread::sleep",
+];
 
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -92,6 +112,39 @@ fn pure_crates_bring_no_io() {
             assert_eq!(impure, None, "{name} is pure");
         }
     }
+}
+
+#[test]
+fn pure_crates_call_no_io() {
+    for name in PURE {
+        for file in rust_files(&root().join("crates").join(name).join("src")) {
+            let text = fs::read_to_string(&file).expect("a source file");
+            let program = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let mut code = program
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("//"));
+            let impure = code.find(|line| IMPURE_NAMES.iter().any(|name| line.contains(name)));
+            assert!(
+                impure.is_none(),
+                "{}: `{}`: move I/O and clocks to the caller",
+                file.display(),
+                impure.unwrap_or_default().trim()
+            );
+        }
+    }
+}
+
+/// The Rust files below a folder.
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder of sources");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    paths
+        .flat_map(|path| match path.is_dir() {
+            true => rust_files(&path),
+            false => vec![path],
+        })
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .collect()
 }
 
 #[test]
@@ -249,5 +302,77 @@ fn expressions_are_evaluated() {
         ("", false),
     ] {
         assert_eq!(is_allowed(expression, &allowed), verdict, "{expression}");
+    }
+}
+
+/// The documents: the Markdown files of the project.
+fn documents() -> Vec<PathBuf> {
+    let mut folders = vec![root(), root().join("docs"), root().join("fuzz")];
+    let crates = fs::read_dir(root().join("crates")).expect("crates");
+    folders.extend(crates.map(|entry| entry.expect("an entry").path()));
+    let files = folders
+        .iter()
+        .flat_map(|folder| fs::read_dir(folder).expect("a folder"));
+    files
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .collect()
+}
+
+/// The text of a document without its blocks of code.
+fn prose(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.split("\n```")
+        .step_by(2)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// The anchor that a heading gets in a browser.
+fn anchor(heading: &str) -> String {
+    let title = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = |letter: &char| letter.is_alphanumeric() || " -_".contains(*letter);
+    title
+        .chars()
+        .filter(kept)
+        .collect::<String>()
+        .replace(' ', "-")
+}
+
+#[test]
+fn links_of_documents_lead_to_a_file_and_a_heading() {
+    assert_eq!(
+        anchor("## In `next-hop` of blackhole"),
+        "in-next-hop-of-blackhole"
+    );
+    let documents = documents();
+    assert!(documents.len() > 20);
+    for document in &documents {
+        let text = prose(document);
+        let links = text.split("](").skip(1);
+        let links = links.filter_map(|rest| rest.split(')').next());
+        for link in links.filter(|link| !link.contains("://")) {
+            let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+            let target = match file {
+                "" => document.clone(),
+                _ => document.with_file_name("").join(file),
+            };
+            assert!(
+                target.exists(),
+                "{}: no file for {link}",
+                document.display()
+            );
+            let text = if heading.is_empty() {
+                String::new()
+            } else {
+                prose(&target)
+            };
+            let mut headings = text.lines().filter(|line| line.starts_with('#'));
+            assert!(
+                heading.is_empty() || headings.any(|line| anchor(line) == heading),
+                "{}: no heading for {link}",
+                document.display()
+            );
+        }
     }
 }

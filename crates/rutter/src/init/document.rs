@@ -15,7 +15,7 @@ prepend-peer = ["65501..65503:peer", "self:101..103:peer"]
 
 # For every member that does not set its own.
 [defaults]
-ttl-security = 1
+# ttl-security = 1          # GTSM: only when all members have turned it on too
 max-prefix = { v4 = 50_000, v6 = 20_000, action = "restart" }
 "#;
 

@@ -1,0 +1,104 @@
+//! Runs the guides as their readers do: the commands and files of the documents, in a network of their own.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rutter_interop::output_of;
+use rutter_interop::rutter::program;
+
+fn here() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The code blocks of a document that are in a language, in order.
+fn blocks(document: &str, language: &str) -> Vec<String> {
+    let path = here().join("../../docs").join(document);
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+    let blocks = text.split(&format!("```{language}\n")).skip(1);
+    blocks
+        .filter_map(|rest| rest.split("```").next())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// A folder that is removed in the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = env::temp_dir().join(format!("rt{name}{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.0.join(name), text).unwrap();
+    }
+
+    /// Runs a script of the folder as root of its own network, processes and `/run`, with `rutter` in the path. Nothing
+    /// outlives the script.
+    fn run(&self, script: &str) -> String {
+        let mut folders = vec![program().parent().expect("a folder").to_owned()];
+        let path = env::var_os("PATH").unwrap_or_default();
+        folders.extend(env::split_paths(&path));
+        folders.extend(["/usr/sbin".into(), "/sbin".into()]);
+        let path: OsString = env::join_paths(folders).unwrap();
+        let mut command = Command::new("unshare");
+        command.args(["--net", "--mount", "--pid", "--fork", "--kill-child"]);
+        command.args(["sh", "-c"]).arg(
+            "mount -t proc proc /proc && mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /var/lib && ip link set lo up && exec timeout 120 sh \"$0\"",
+        );
+        let command = command.arg(script).env("PATH", path).current_dir(&self.0);
+        output_of(command).unwrap_or_else(|error| panic!("{error}"))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn the_first_route_server_runs_as_its_guide_says() {
+    let folder = Folder::new("first");
+    let commands = blocks("first-route-server.md", "sh").join("\n");
+    folder.write("guide.sh", &format!("set -eu\n{commands}"));
+    let output = folder.run("guide.sh");
+    for expected in [
+        "2 sessions, 2 established",
+        "bogon (2): 10.11.0.0/16 is in 10.0.0.0/8",
+        "route 1: 1 client: AS3312",
+        "45.10.11.0/24        unicast [exchange",
+        "not 1: its communities keep it from this client",
+        "rutter_peer_routes{",
+    ] {
+        assert!(output.contains(expected), "no `{expected}`:\n{output}");
+    }
+}
+
+#[test]
+fn the_first_collector_runs_as_its_guide_says() {
+    let folder = Folder::new("collector");
+    let commands = blocks("first-collector.md", "sh").join("\n");
+    folder.write("guide.sh", &format!("set -eu\n{commands}"));
+    let output = folder.run("guide.sh");
+    assert!(output.contains(" 45.10.11.0/24 |      3311"), "{output}");
+    let (_, past) = output.split_once("withdraw    45.10.11.0/24").unwrap();
+    assert!(past.contains("45.10.11.0/24  3311"), "{output}");
+}
+
+#[test]
+fn rutter_replaces_the_bird_of_the_guide_route_by_route() {
+    let folder = Folder::new("bird");
+    let one = |language| blocks("from-bird.md", language).remove(0);
+    folder.write("bird.conf", &one("bird"));
+    folder.write("rutter.toml", &one("toml"));
+    let script = here().join("tests/guides/from_bird.sh");
+    fs::copy(script, folder.0.join("from_bird.sh")).unwrap();
+    let output = folder.run("from_bird.sh");
+    assert!(output.contains("all steps passed"), "{output}");
+}
