@@ -6,6 +6,11 @@
 //! RFC 6396 and RFC 8050 define the formats. The first bytes of a file, not its name, decide whether it is
 //! compressed with gzip, bzip2, zstd or not at all.
 
+/// The example of the README is compiled and run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
+
 mod files;
 mod message;
 mod progress;

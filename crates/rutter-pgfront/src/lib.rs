@@ -7,6 +7,11 @@
 //! describes what the application adds: its name, its functions and its operators.
 //! `passes.rs` lists every pass over a query in the order in which they run.
 
+/// The example of the README is compiled and run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
+
 mod application;
 mod catalog;
 mod database;
