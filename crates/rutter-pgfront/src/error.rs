@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failed_casts_have_postgresqls_numbers() {
+    fn failed_casts_have_postgresql_sqlstates() {
         for (text, expected) in [
             ("Cannot cast string 'x' to value of Int32 type", "22P02"),
             (

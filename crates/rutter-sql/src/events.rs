@@ -112,7 +112,7 @@ mod tests {
 
     /// A peer decides how long its attributes are.
     #[test]
-    fn long_events_are_fewer() {
+    fn fewer_long_events_are_kept() {
         let log = EventLog::new(1_000, 1 << 20);
         let long = |number: u32| {
             let mut attrs = AttrColumns::new(&Attributes::from_canonical(&[]), None);

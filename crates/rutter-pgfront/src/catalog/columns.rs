@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_catalogue_is_there_once() {
+    fn catalogue_names_and_numbers_are_unique() {
         let mut names: Vec<_> = RELATIONS
             .iter()
             .map(|known| (known.schema, known.name))

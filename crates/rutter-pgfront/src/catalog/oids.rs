@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_numbers_are_each_others() {
+    fn relation_names_and_oids_round_trip() {
         let application = Application {
             tables: vec!["best", "routes"],
             ..Application::default()

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_of_queries_are_looked_among() {
+    fn any_and_all_become_in() {
         for (sql, expected) in [
             ("x = ANY (SELECT y FROM t)", Some("x IN (SELECT y FROM t)")),
             ("x = SOME (SELECT y FROM t)", Some("x IN (SELECT y FROM t)")),

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_of_catalogues_are_numbers_and_names() {
+    fn casts_to_catalogue_types_become_functions() {
         for (sql, expected) in [
             (
                 "'public.routes'::regclass",

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_and_comments_are_pieces_of_their_own() {
+    fn quotes_and_comments_are_separate_pieces() {
         let sql = "a 'it''s;' \"q\"\"\" -- c'\nb /* x /* y */ ' */ E'\\'' $t$ ' $t$ $1";
         let odd: Vec<&str> = pieces(sql)
             .into_iter()

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_have_one_dimension() {
+    fn list_literals_of_one_dimension_are_parsed() {
         let some = |text: &str| Some(text.to_owned());
         for (text, expected) in [
             ("{}", vec![]),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn octets_are_pairs_of_digits() {
+    fn byte_literals_are_pairs_of_hex_digits() {
         assert_eq!(octets("\\x0aFF"), Some(vec![10, 255]));
         assert_eq!(octets("\\x"), Some(vec![]));
         for other in ["0a", "\\x0", "\\xzz", "\\x+1", "\\xé0"] {

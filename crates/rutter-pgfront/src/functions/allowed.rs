@@ -279,7 +279,7 @@ fn check_window(window: &Window) -> Result<()> {
                 && call.params.args.iter().any(|value| is_large(unaliased(value)))
             {
                 return not_impl_err!(
-                    "{} as a window function takes a column: compute what it is given in a query within FROM",
+                    "{} as a window function takes only columns: compute its arguments in a subquery in FROM",
                     call.fun.name()
                 );
             }

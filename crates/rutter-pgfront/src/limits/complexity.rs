@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_may_be_long_and_nests_may_not() {
+    fn long_lists_pass_and_deep_nesting_is_refused() {
         let list = (0..4_000).map(|n| n.to_string()).collect::<Vec<_>>();
         let list = format!("SELECT 1 WHERE 1 IN ({})", list.join(","));
         assert!(check_text(&list).is_ok());

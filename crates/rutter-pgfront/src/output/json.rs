@@ -98,14 +98,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_keys_are_the_same() {
+    fn json_keys_are_unique() {
         let names = ["peer", "peer", "x", "peer_2", "peer", "x", "peer_2"];
         let expected = ["peer", "peer_3", "x", "peer_2", "peer_4", "x_2", "peer_2_2"];
         assert_eq!(keys(names), expected);
     }
 
     #[test]
-    fn values_are_those_of_json() {
+    fn values_are_valid_json() {
         let odd = r#"{64500:1,"a b","c,}\"\\",NULL,"NULL",""}"#;
         for (text, kind, expected) in [
             ("{}", Type::TEXT_ARRAY, "[]"),

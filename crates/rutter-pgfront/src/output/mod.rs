@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn names_come_before_rows_or_alone() {
+    fn column_names_are_printed_first() {
         let rows = [
             vec![Some("12"), Some("a, \"b\""), Some("t")],
             vec![None, Some("c"), None],

@@ -118,7 +118,7 @@ where
 }
 
 fn unencrypted() -> PgWireError {
-    let why = "this server wants TLS from other machines: set sslmode=require";
+    let why = "other machines must use TLS: set sslmode=require";
     fatal("28000", why.into())
 }
 

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cursors_have_a_name_and_a_query() {
+    fn declare_cursor_is_parsed() {
         for text in [
             " C no scroll cursor for
 SELECT 'x'",

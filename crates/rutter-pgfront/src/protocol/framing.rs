@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_are_those_of_the_protocol() {
+    fn invalid_message_lengths_are_refused() {
         assert_eq!(length(b"Q\0\0", true).unwrap(), None);
         assert_eq!(length(b"S\0\0\0\x04", true).unwrap(), Some(5));
         for wrong in [
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_hold_what_they_say() {
+    fn inconsistent_message_bodies_are_refused() {
         for (kind, body) in [
             (b'Q', &b"SELECT 1\0"[..]),
             (b'P', b"\0SELECT 1\0\0\x01\0\0\0\x17"),

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_grow_and_end() {
+    fn login_delays_grow_and_expire() {
         let (throttle, mut now) = (LoginThrottle::default(), Instant::now());
         let address: IpAddr = "2001:db8::1".parse().unwrap();
         for _ in 0..3 {

@@ -291,7 +291,7 @@ async fn answer(
                 tracing::debug!(%peer, %error, "a SQL connection ended");
             }
         }
-        () = left => tracing::debug!(%peer, "a SQL client has gone before its answer"),
+        () = left => tracing::debug!(%peer, "a SQL client disconnected before its answer"),
         why = session.timed_out() => tracing::info!(%peer, why, "a SQL connection is closed"),
     }
 }

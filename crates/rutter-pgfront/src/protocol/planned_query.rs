@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_of_tables_are_found() {
+    fn parameters_of_table_functions_are_found() {
         let sql = "SELECT f($1) FROM lookup($2) JOIN public.Generate_Series(abs(1), $3) ON $4 = upper('lookup(') WHERE $5";
         let application = Application {
             table_functions: vec![("lookup", "x")],
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_written_as_they_are() {
+    fn inserted_strings_are_quoted() {
         let text = ScalarValue::Utf8(Some("it's $1".to_owned()));
         assert_eq!(written(Some(&text)), "'it''s $1'");
         let none = ScalarValue::Utf8(None);

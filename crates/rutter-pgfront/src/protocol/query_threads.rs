@@ -139,7 +139,7 @@ async fn forward(
                 drop((batch, batches));
                 held.free();
                 let why = format!(
-                    "nobody asked for the next rows for {query_timeout:.0?} (the setting `query-timeout`): ask again"
+                    "the client fetched no rows for {query_timeout:.0?} (the setting `query-timeout`): run the query again"
                 );
                 let late = Err(DataFusionError::Execution(why));
                 let _ = sender.send((late, held)).await;

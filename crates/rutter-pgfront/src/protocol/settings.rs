@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_have_units() {
+    fn timeout_settings_accept_units() {
         let seconds = |count| Some(Some(Duration::from_secs(count)));
         assert_eq!(
             [time("1500s"), time("2000"), time("1 min")],

@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_of_drivers_are_no_queries() {
+    fn driver_commands_are_recognized() {
         assert_eq!(of("begin;"), Statement::Nothing("BEGIN"));
         assert_eq!(of("SET x TO 1"), Statement::Nothing("SET"));
         assert_eq!(of("show TIME ZONE"), Statement::Show("time zone".into()));
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn cursors_are_read_and_closed() {
+    fn fetch_and_close_are_parsed() {
         let fetched = |count| Statement::Fetch("c".into(), count);
         assert_eq!(of("fetch all in c"), fetched(None));
         assert_eq!(of("FETCH C"), fetched(Some(1)));

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_written_as_postgresql_does() {
+    fn floats_have_postgresql_notation() {
         for (number, expected) in [
             (2.0, "2"),
             (-0.0, "-0"),

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_are_written_as_postgresql_does() {
+    fn intervals_have_postgresql_notation() {
         for (span, expected) in [
             (span(0, 0, 0), "00:00:00"),
             (
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_have_seconds() {
+    fn intervals_convert_to_seconds() {
         assert_eq!(span(13, 1, SECOND / 2).seconds(), 34_236_000.5);
     }
 

@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_cut_where_they_are() {
+    fn lists_and_slices_of_them_are_written() {
         let mut lists = ListBuilder::new(StringBuilder::new());
         lists.append_value([Some("a"), None, Some("null"), Some("b \"c")]);
         lists.append_value([] as [Option<&str>; 0]);

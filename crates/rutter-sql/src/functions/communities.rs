@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_stands_for_one_part() {
+    fn a_star_matches_one_field_of_a_community() {
         assert!(matches("64500:1", "64500:1"));
         assert!(matches("64500:1:2", "64500:*:2"));
         assert!(!matches("64500:1:2", "64500:*"));
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn only_communities_are_looked_for() {
+    fn community_patterns_are_recognized() {
         for text in [
             "64500:1",
             "*:*",

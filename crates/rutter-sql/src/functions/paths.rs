@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_read_as_they_are_written() {
+    fn path_functions_parse_as_paths() {
         assert_eq!(origin_as("64500 64501"), Some(64501));
         assert_eq!(origin_as("64500 {1,2}"), None);
         assert_eq!(origin_as(""), None);

@@ -85,7 +85,7 @@ fn with_routes(count: usize) -> Database {
 }
 
 #[tokio::test]
-async fn look_ups_of_many_routes_are_not_short() {
+async fn look_ups_of_many_routes_are_not_inline() {
     let few = with_routes(RoutesTable::FEW);
     let many = with_routes(RoutesTable::FEW + 1);
     for from in [
@@ -103,7 +103,7 @@ async fn short(database: &Database, sql: &str) -> bool {
 }
 
 #[tokio::test]
-async fn look_ups_are_short() {
+async fn look_ups_of_one_prefix_are_inline() {
     let database = database();
     for sql in [
         "SELECT prefix, peer_name, as_path, next_hop, best FROM lookup('192.0.2.1')",
@@ -119,7 +119,7 @@ async fn look_ups_are_short() {
 }
 
 #[tokio::test]
-async fn what_may_take_long_is_not_short() {
+async fn queries_that_may_take_long_are_not_inline() {
     let database = database();
     let text = "x".repeat(2_000);
     for sql in [

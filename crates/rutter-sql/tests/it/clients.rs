@@ -20,22 +20,22 @@ fn python(server: &Server, program: &str) {
 }
 
 #[test]
-fn psycopg_3_works() {
+fn psycopg_3_queries_the_server() {
     python(&server(Access::Open), "with_psycopg3.py");
 }
 
 #[test]
-fn psycopg_2_works() {
+fn psycopg_2_queries_the_server() {
     python(&server(Access::Open), "with_psycopg2.py");
 }
 
 #[test]
-fn asyncpg_works() {
+fn asyncpg_queries_the_server() {
     python(&server(Access::Open), "with_asyncpg.py");
 }
 
 #[test]
-fn sqlalchemy_works() {
+fn sqlalchemy_queries_the_server() {
     python(&server(Access::Open), "with_sqlalchemy.py");
 }
 
@@ -50,7 +50,7 @@ fn grafana_finds_tables_and_draws_events() {
 }
 
 #[test]
-fn tools_read_the_catalogues() {
+fn catalogue_queries_of_tools_return_rows() {
     let server = server(Access::Open);
     for sql in include_str!("tools.sql").trim().split("\n\n") {
         let rows = answer(&server, sql);
@@ -61,7 +61,7 @@ fn tools_read_the_catalogues() {
 
 /// Every command of `psql` that describes objects gets an answer, even if there are no such objects.
 #[test]
-fn psql_describes_what_there_is() {
+fn psql_describes_every_kind_of_object() {
     let server = server(Access::Open);
     for (command, expected) in [
         ("\\l", "rutter|rutter|UTF8|C|C||libc|"),
@@ -92,7 +92,7 @@ fn psql_describes_what_there_is() {
 }
 
 #[test]
-fn columns_have_postgresqls_names() {
+fn result_columns_have_postgresql_names() {
     let server = server(Access::Open);
     let port = server.addresses()[0].port();
     let parameters = format!("host=127.0.0.1 port={port} user=reader dbname=rutter");

@@ -4,7 +4,7 @@ use crate::queries::ask;
 use crate::table;
 
 #[tokio::test]
-async fn the_queries_of_the_documentation_work() {
+async fn queries_of_the_documentation_run() {
     let text = include_str!("../../../../docs/sql.md");
     let database = table::database();
     let mut count = 0;
@@ -22,7 +22,7 @@ async fn the_queries_of_the_documentation_work() {
 }
 
 #[tokio::test]
-async fn the_schema_is_the_golden_one() {
+async fn the_schema_equals_the_golden_file() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/sql.csv");
     let sql = "SELECT table_name, ordinal_position, column_name, data_type, is_nullable \
         FROM information_schema.columns WHERE table_schema = 'public'";

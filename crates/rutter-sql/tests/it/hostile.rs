@@ -6,7 +6,7 @@ use crate::raw::Raw;
 use crate::server::{answer, server};
 
 #[test]
-fn a_parameter_has_a_number_that_can_be_bound() {
+fn parameter_numbers_above_65535_are_refused() {
     let server = server(Access::Open);
     let mut raw = Raw::login(&server);
     for number in ["65536", "4000000000", "99999999999999999999999"] {
@@ -27,7 +27,7 @@ fn a_parameter_has_a_number_that_can_be_bound() {
 
 /// Messages with a wrong length or wrong parts.
 #[test]
-fn what_is_no_message_ends_the_connection_with_a_word() {
+fn malformed_messages_end_the_connection_with_an_error() {
     let server = server(Access::Open);
     for lie in [
         &b"Q\x7f\xff\xff\xff"[..],
@@ -55,7 +55,7 @@ fn what_is_no_message_ends_the_connection_with_a_word() {
 }
 
 #[test]
-fn a_login_has_all_its_parts() {
+fn incomplete_logins_are_refused() {
     let access = Access::Password {
         user: "reader".into(),
         password: "secret".into(),
@@ -80,7 +80,7 @@ fn a_login_has_all_its_parts() {
 }
 
 #[test]
-fn a_query_of_any_length_has_an_answer() {
+fn overlong_queries_are_refused() {
     let server = server(Access::Open);
     let long = "x".repeat(5_000_000);
     for _ in 0..2 {
@@ -105,7 +105,7 @@ fn a_query_of_any_length_has_an_answer() {
 
 /// The statements and portals of a connection are limited, and can be closed.
 #[test]
-fn statements_and_portals_are_counted() {
+fn statements_and_portals_are_limited() {
     let server = server(Access::Open);
     let mut raw = Raw::login(&server);
     for number in 0..256 {
@@ -154,7 +154,7 @@ fn statements_and_portals_are_counted() {
 
 /// A message gives one format for all values, or one for each value.
 #[test]
-fn formats_are_of_values_and_columns() {
+fn bind_with_a_wrong_number_of_formats_is_refused() {
     let server = server(Access::Open);
     let mut raw = Raw::login(&server);
     raw.parse("s", "SELECT $1::text, 2, 3");
@@ -179,7 +179,7 @@ fn formats_are_of_values_and_columns() {
 }
 
 #[test]
-fn statements_are_let_go_of_by_the_extended_protocol_too() {
+fn deallocate_works_in_the_extended_protocol() {
     let server = server(Access::Open);
     let mut raw = Raw::login(&server);
     let execute = |raw: &mut Raw, sql: &str| {
@@ -210,7 +210,7 @@ fn statements_are_let_go_of_by_the_extended_protocol_too() {
 
 /// A login and SHOW report the same parameters.
 #[test]
-fn a_server_says_the_same_of_itself() {
+fn show_returns_the_reported_parameters() {
     let server = server(Access::Open);
     let mut raw = Raw::connect(&server);
     let mut said = Vec::new();
@@ -237,7 +237,7 @@ fn a_server_says_the_same_of_itself() {
 
 /// No ReadyForQuery follows a fatal error.
 #[test]
-fn the_last_word_is_the_last() {
+fn nothing_follows_a_fatal_error() {
     let server = server(Access::Open);
     let mut raw = Raw::login(&server);
     raw.write(b"z\0\0\0\x04");
@@ -247,7 +247,7 @@ fn the_last_word_is_the_last() {
 
 /// The server charges the received bytes of a message, not its announced length.
 #[test]
-fn half_messages_leave_room_for_others() {
+fn incomplete_messages_are_charged_for_received_bytes_only() {
     let server = server(Access::Open);
     let mut half: Vec<Raw> = (0..90).map(|_| Raw::login(&server)).collect();
     for raw in &mut half {

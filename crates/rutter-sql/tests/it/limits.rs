@@ -6,7 +6,7 @@ use crate::server::{answer, refusal, server};
 
 /// A query that does not fit in memory fails. It never writes to disk.
 #[test]
-fn what_needs_more_memory_than_there_is_does_not_spill() {
+fn queries_above_the_memory_limit_fail_without_spilling() {
     let server = server(Access::Open);
     let said = refusal(
         &server,
@@ -17,7 +17,7 @@ fn what_needs_more_memory_than_there_is_does_not_spill() {
 }
 
 #[test]
-fn as_involved_as_a_query_may_be_it_is_planned() {
+fn queries_above_the_limits_of_the_planner_are_refused() {
     let server = server(Access::Open);
     let sum = |terms: usize| format!("SELECT 1{}", "+1".repeat(terms));
     assert_eq!(answer(&server, &sum(900)), "901\n");
@@ -34,7 +34,7 @@ fn as_involved_as_a_query_may_be_it_is_planned() {
 
 /// The items of lists do not count. The parentheses of rows do.
 #[test]
-fn rows_of_values_are_many() {
+fn long_lists_of_values_are_planned() {
     let server = server(Access::Open);
     let all = |from: usize, row: &dyn Fn(usize) -> String| {
         (from..1_000).map(row).collect::<Vec<_>>().join(",")
@@ -61,7 +61,7 @@ fn doubled(text: &str, times: usize) -> String {
 }
 
 #[test]
-fn what_a_function_makes_counts_as_memory() {
+fn results_of_functions_count_as_memory() {
     let server = server(Access::Open);
     for sql in [
         "SELECT repeat('x', 1000000000)",
@@ -105,7 +105,7 @@ fn nested(call: &str, inner: &str, times: usize) -> String {
 
 /// No running call can be stopped, so the server refuses long ones in advance.
 #[test]
-fn a_call_that_would_take_long_is_not_begun() {
+fn function_calls_that_would_take_long_are_refused() {
     let server = server(Access::Open);
     for sql in [
         "SELECT regexp_replace(repeat('A', 1000000), '.*[^A-Z]|[A-Z]', '', 'g')",
@@ -140,7 +140,7 @@ fn a_call_that_would_take_long_is_not_begun() {
             "at most",
             "not offered",
             "Invalid function",
-            "takes a column",
+            "takes only columns",
             "as it is written",
             "`memory`",
         ];
@@ -164,7 +164,7 @@ fn a_call_that_would_take_long_is_not_begun() {
 }
 
 #[test]
-fn a_fetch_of_everything_has_an_end() {
+fn fetch_all_of_many_rows_is_refused() {
     let server = server(Access::Open);
     let sql = "BEGIN; DECLARE c CURSOR FOR SELECT repeat('x', 1000) FROM generate_series(1, 1000000) AS s (value); \
         FETCH ALL FROM c";

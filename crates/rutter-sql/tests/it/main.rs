@@ -1,23 +1,23 @@
 //! Queries over a small table: in the process, over the protocol, and from the documentation.
 
 mod clients;
+mod dialect;
 mod documented;
-mod endless;
-mod guards;
+mod endless_queries;
 mod hostile;
-mod kinds;
 mod limits;
+mod null_comparisons;
 mod operators;
 mod queries;
 mod raw;
+mod result_types;
 mod server;
 mod statements;
+mod string_casts;
+mod subqueries;
 mod table;
 mod times;
 mod tls;
 mod types;
-mod unknown;
+mod value_strings;
 mod values;
-mod within;
-mod words;
-mod written;

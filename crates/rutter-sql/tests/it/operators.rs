@@ -5,7 +5,7 @@ use rutter_sql::Access;
 use crate::server::{answer, refusal, server};
 
 #[test]
-fn windows_that_extend_named_ones_are_refused() {
+fn windows_that_extend_a_named_window_are_refused() {
     let server = server(Access::Open);
     for sql in [
         "SELECT sum(x) OVER (w ROWS 1 PRECEDING) FROM (VALUES (1)) v(x) WINDOW w AS (ORDER BY x)",
@@ -18,7 +18,7 @@ fn windows_that_extend_named_ones_are_refused() {
 
 /// Regular expressions are those of Rust. What PostgreSQL would read differently is refused if it is silent otherwise.
 #[test]
-fn expressions_find_parts_of_paths() {
+fn regular_expressions_match_as_paths() {
     let server = server(Access::Open);
     assert_eq!(
         answer(

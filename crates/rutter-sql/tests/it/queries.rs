@@ -32,7 +32,7 @@ async fn answers(sql: &str, expected: &[&str]) {
 }
 
 #[tokio::test]
-async fn every_route_has_its_columns() {
+async fn routes_have_all_columns() {
     let columns = "peer_name, peer_address, peer_asn, view, family, prefix, prefix_length, path_id, \
         best, verdict, reason, stale, origin, as_path, as_path_length, origin_as, next_hop, med, local_pref";
     answers(
@@ -48,7 +48,7 @@ async fn every_route_has_its_columns() {
 }
 
 #[tokio::test]
-async fn best_and_rejected_are_parts_of_routes() {
+async fn best_and_rejected_are_subsets_of_routes() {
     answers("SELECT count(*) FROM routes", &["6"]).await;
     let best = [
         "10.0.0.0/8",
@@ -72,7 +72,7 @@ async fn best_and_rejected_are_parts_of_routes() {
 }
 
 #[tokio::test]
-async fn prefixes_are_compared_as_with_inet() {
+async fn prefix_operators_compare_as_inet() {
     let cases = [
         ("prefix = '10.1.0.0/16'", vec!["10.1.0.0/16", "10.1.0.0/16"]),
         ("prefix = '10.1.0.1/16'", vec![]),
@@ -114,7 +114,7 @@ async fn prefixes_are_compared_as_with_inet() {
 }
 
 #[tokio::test]
-async fn the_longest_match_is_a_table() {
+async fn lookup_returns_the_longest_match() {
     let columns = "SELECT prefix, peer_name, best FROM";
     let expected = ["10.1.0.0/16,peer 1,t", "10.1.0.0/16,peer 2,f"];
     answers(&format!("{columns} lookup('10.1.2.3')"), &expected).await;
@@ -128,7 +128,7 @@ async fn the_longest_match_is_a_table() {
 }
 
 #[tokio::test]
-async fn paths_and_communities_can_be_asked() {
+async fn functions_of_paths_and_communities_filter_routes() {
     let cases = [
         (
             "origin_as(as_path) = 64510",
@@ -153,7 +153,7 @@ async fn paths_and_communities_can_be_asked() {
 }
 
 #[tokio::test]
-async fn peers_and_events_are_tables() {
+async fn peers_and_events_can_be_queried() {
     let expected = ["peer 1,64501,4,1,0,t", "peer 2,64502,1,0,1,t"];
     let columns = "peer_name, peer_asn, ipv4_received, ipv4_rejected, ipv6_received, established";
     answers(&format!("SELECT {columns} FROM peers"), &expected).await;
@@ -162,7 +162,7 @@ async fn peers_and_events_are_tables() {
 }
 
 #[tokio::test]
-async fn nothing_can_be_changed_and_no_file_read() {
+async fn statements_that_write_or_read_files_are_refused() {
     let database = table::database();
     for sql in [
         "CREATE TABLE t (a int)",
@@ -181,7 +181,7 @@ async fn nothing_can_be_changed_and_no_file_read() {
 }
 
 #[tokio::test]
-async fn a_query_sees_the_table_as_it_is_now() {
+async fn a_query_reads_the_current_table() {
     let (rib, log) = table::rib();
     let limits = rutter_sql::Limits::default();
     let database =
@@ -196,7 +196,7 @@ async fn a_query_sees_the_table_as_it_is_now() {
 
 /// A prepared query runs many times.
 #[tokio::test]
-async fn a_prepared_look_up_sees_the_table_as_it_is_now() {
+async fn a_prepared_look_up_reads_the_current_table() {
     let (rib, log) = table::rib();
     let limits = rutter_sql::Limits::default();
     let database =
@@ -218,7 +218,7 @@ async fn a_prepared_look_up_sees_the_table_as_it_is_now() {
 }
 
 #[tokio::test]
-async fn routers_are_a_table() {
+async fn routers_can_be_queried() {
     let sql = "SELECT router, address, state, since, peers, messages FROM routers";
     let expected = ["edge 1,192.0.2.9:50000,connected,2026-11-18 11:06:40+00,2,10"];
     answers(sql, &expected).await;
@@ -226,7 +226,7 @@ async fn routers_are_a_table() {
 
 /// No value is lost, although an object has each key once.
 #[tokio::test]
-async fn columns_of_one_name_are_keys_of_their_own() {
+async fn json_keys_of_columns_with_one_name_differ() {
     let sql = "SELECT peer_asn, peer_name, peer_asn, count(*), count(*) FROM peers \
         WHERE peer_asn = 64501 GROUP BY peer_asn, peer_name";
     let stream = table::database().query(sql).await.unwrap();

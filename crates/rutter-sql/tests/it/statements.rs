@@ -8,7 +8,7 @@ use crate::raw::Raw;
 use crate::server::{answer, failure, psql, refusal, server};
 
 #[test]
-fn tables_are_copied_in_all_forms() {
+fn copy_writes_text_csv_and_binary() {
     let server = server(Access::Open);
     for (sql, expected) in [
         (
@@ -49,7 +49,7 @@ fn tables_are_copied_in_all_forms() {
 }
 
 #[test]
-fn copies_that_cannot_be_made_say_why() {
+fn refused_copies_name_the_reason() {
     let server = server(Access::Open);
     for (sql, expected) in [
         ("COPY routes FROM STDIN", "read-only"),
@@ -67,7 +67,7 @@ fn copies_that_cannot_be_made_say_why() {
 
 /// Queries of DuckDB, ADBC and ConnectorX.
 #[test]
-fn copies_in_binary_are_read_by_drivers() {
+fn drivers_read_binary_copies() {
     let server = server(Access::Open);
     let port = server.addresses()[0].port();
     let parameters = format!("host=127.0.0.1 port={port} user=reader dbname=rutter");
@@ -102,7 +102,7 @@ fn status(raw: &mut Raw, sql: &str) -> char {
 }
 
 #[test]
-fn transactions_go_on_after_a_savepoint() {
+fn rollback_to_a_savepoint_resumes_the_transaction() {
     let server = server(Access::Open);
     let mut raw = Raw::login(&server);
     assert_eq!(status(&mut raw, "SELECT 1"), 'I');
@@ -131,7 +131,7 @@ fn transactions_go_on_after_a_savepoint() {
 
 /// Each statement is answered before the next one begins.
 #[test]
-fn statements_are_answered_one_after_the_other() {
+fn statements_of_one_query_are_answered_in_order() {
     let server = server(Access::Open);
     let mut raw = Raw::login(&server);
     raw.send(b'Q', b"SELECT 1; SELECT 1/0; SELECT 2\0");
@@ -145,7 +145,7 @@ fn statements_are_answered_one_after_the_other() {
 const NUMBERS: &str = "SELECT value FROM generate_series(1, 9) AS s (value) ORDER BY value";
 
 #[test]
-fn cursors_are_read_forwards() {
+fn cursors_fetch_forwards() {
     let server = server(Access::Open);
     let sql = format!(
         "BEGIN; DECLARE c CURSOR FOR {NUMBERS}; FETCH 2 FROM c; FETCH FORWARD 3 IN c; FETCH NEXT FROM c; \
@@ -182,7 +182,7 @@ fn cursors_are_read_forwards() {
 }
 
 #[test]
-fn settings_that_are_unknown_are_said_to_be() {
+fn unknown_settings_are_errors() {
     let server = server(Access::Open);
     for name in ["x", "\"X y\"", "work memory"] {
         let refused = failure(&server, &format!("SHOW {name}"));

@@ -6,7 +6,7 @@ use crate::server::{answer, refusal, server};
 
 /// The collector's queries of an archive as of a time.
 #[test]
-fn archives_are_read_as_of_a_time() {
+fn times_are_compared_with_to_timestamp() {
     let server = server(Access::Open);
     assert_eq!(
         answer(
@@ -19,7 +19,7 @@ fn archives_are_read_as_of_a_time() {
 }
 
 #[test]
-fn a_date_and_an_interval_are_a_time() {
+fn a_date_plus_an_interval_is_a_timestamp() {
     let server = server(Access::Open);
     assert_eq!(
         answer(
@@ -43,7 +43,7 @@ fn a_date_and_an_interval_are_a_time() {
 
 /// Client programs treat the two types differently.
 #[test]
-fn times_with_and_without_a_zone_are_two_types() {
+fn times_with_and_without_a_zone_have_different_types() {
     let server = server(Access::Open);
     let port = server.addresses()[0].port();
     let parameters = format!("host=127.0.0.1 port={port} user=reader dbname=rutter");
@@ -74,7 +74,7 @@ fn times_with_and_without_a_zone_are_two_types() {
 
 /// DataFusion would compare them part by part, so that 25 hours are less than a day.
 #[test]
-fn intervals_are_not_compared() {
+fn comparisons_of_intervals_are_refused() {
     let server = server(Access::Open);
     for sql in [
         "SELECT interval '1 day' > interval '25 hours'",

@@ -70,7 +70,7 @@ fn ask(server: &Server, password: &str, mode: &str, root: &Path) -> Output {
 }
 
 #[test]
-fn passwords_and_answers_are_encrypted() {
+fn psql_logs_in_over_tls() {
     let (certificate, other) = (Certificate::new("good"), Certificate::new("other"));
     let server = encrypted(&certificate);
     let root = certificate.files().certificate;
@@ -96,7 +96,7 @@ fn passwords_and_answers_are_encrypted() {
 }
 
 #[test]
-fn a_certificate_that_is_renewed_is_used() {
+fn a_renewed_certificate_is_used() {
     let certificate = Certificate::new("renewed");
     let server = encrypted(&certificate);
     let root = certificate.files().certificate;

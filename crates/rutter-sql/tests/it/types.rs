@@ -47,7 +47,7 @@ impl FromSql<'_> for Octets {
 
 /// A driver that relies on the types that the server described.
 #[test]
-fn parameters_have_the_types_of_what_they_stand_beside() {
+fn parameter_types_follow_the_other_operand() {
     let server = server(Access::Open);
     let mut client = client(&server);
     for (sql, expected) in [
@@ -135,7 +135,7 @@ fn parameters_have_the_types_of_what_they_stand_beside() {
 }
 
 #[test]
-fn values_come_back_as_they_were_sent() {
+fn parameters_of_all_types_round_trip() {
     let server = server(Access::Open);
     let mut client = client(&server);
     let time = SystemTime::UNIX_EPOCH + Duration::from_micros(1_795_000_000_000_001);
@@ -206,7 +206,7 @@ fn octets_of(hex: &str) -> Vec<u8> {
 
 /// A program subtracts an hour. Without a declared type, `now() - $1` could also be the difference of two times.
 #[test]
-fn declared_intervals_are_intervals() {
+fn parameters_declared_as_intervals_are_intervals() {
     let server = server(Access::Open);
     let mut client = client(&server);
     let sql = "SELECT count(*) FROM events WHERE time > now() - $1";
@@ -227,7 +227,7 @@ fn declared_intervals_are_intervals() {
 }
 
 #[test]
-fn values_that_are_not_of_their_type_are_refused() {
+fn malformed_binary_values_are_refused() {
     let server = server(Access::Open);
     let mut client = client(&server);
     for (kind, octets) in [
@@ -263,7 +263,7 @@ fn values_that_are_not_of_their_type_are_refused() {
 
 /// JDBC describes a statement once, and then decodes all its values by that description.
 #[test]
-fn statements_are_described_before_a_format_is_asked_for() {
+fn described_statements_have_text_format() {
     let server = server(Access::Open);
     let mut raw = Raw::login(&server);
     raw.parse("s", "SELECT count(*), prefix FROM routes GROUP BY prefix");
@@ -277,7 +277,7 @@ fn statements_are_described_before_a_format_is_asked_for() {
 
 /// Requests of drivers that do not know the types: node-postgres, lib/pq and others that encode lists themselves.
 #[test]
-fn texts_are_taken_for_what_they_stand_beside() {
+fn text_parameters_are_converted_to_the_type_of_the_other_operand() {
     let server = server(Access::Open);
     let mut raw = Raw::login(&server);
     for (sql, value, expected) in [
@@ -353,7 +353,7 @@ fn texts_are_taken_for_what_they_stand_beside() {
 }
 
 #[test]
-fn times_and_numbers_are_written_as_postgresql_does() {
+fn times_and_numbers_have_postgresql_notation() {
     let server = server(Access::Open);
     for (sql, expected) in [
         (
@@ -392,7 +392,7 @@ fn times_and_numbers_are_written_as_postgresql_does() {
 
 /// The first query that a program sends.
 #[test]
-fn arguments_of_functions_in_from_are_parameters() {
+fn functions_in_from_accept_parameters() {
     let server = server(Access::Open);
     let mut client = client(&server);
     let sql = "SELECT prefix FROM lookup($1) WHERE peer_asn = $2";

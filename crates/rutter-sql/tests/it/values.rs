@@ -6,7 +6,7 @@ use crate::server::{answer, failure, refusal, server};
 
 /// DataFusion must not assume an order from a moving window, or from a constant in one branch of a union.
 #[test]
-fn rows_are_ordered_when_they_are_not_yet() {
+fn window_results_are_sorted_by_order_by() {
     let server = server(Access::Open);
     let rows = "(VALUES (1, 1), (2, 1), (3, 1), (1, 2), (2, 2), (3, 2)) AS v (x, y)";
     let count = "count(*) OVER (PARTITION BY y ORDER BY x ROWS 1 PRECEDING) AS c";
@@ -38,7 +38,7 @@ fn rows_are_ordered_when_they_are_not_yet() {
 }
 
 #[test]
-fn sums_stand_beside_different_values() {
+fn sum_and_count_distinct_combine() {
     let server = server(Access::Open);
     assert_eq!(
         answer(
@@ -53,7 +53,7 @@ fn sums_stand_beside_different_values() {
 }
 
 #[test]
-fn texts_of_routes_are_taken_apart() {
+fn string_functions_split_route_attributes() {
     let server = server(Access::Open);
     assert_eq!(
         answer(
@@ -70,7 +70,7 @@ fn texts_of_routes_are_taken_apart() {
 
 /// Such deeply nested calls once took a minute to plan. No other client was served in that time.
 #[test]
-fn many_texts_are_joined_at_once() {
+fn long_concatenations_are_planned() {
     let server = server(Access::Open);
     let sql = format!("SELECT length('a'{})", " || 'a'".repeat(600));
     assert_eq!(answer(&server, &sql), "601\n");
@@ -82,7 +82,7 @@ fn many_texts_are_joined_at_once() {
 }
 
 #[test]
-fn rows_are_ordered_by_few_values() {
+fn order_by_is_limited_to_32_values() {
     let server = server(Access::Open);
     let keys: Vec<String> = (0..33).map(|key| format!("med + {key}")).collect();
     let sql = format!("SELECT prefix FROM routes ORDER BY {}", keys.join(", "));
@@ -99,7 +99,7 @@ fn rows_are_ordered_by_few_values() {
 }
 
 #[test]
-fn rows_are_not_numbered_without_a_word() {
+fn with_ordinality_is_refused_with_an_alternative() {
     let server = server(Access::Open);
     for table in ["generate_series(1, 2)", "unnest(ARRAY[1, 2])"] {
         let refused = refusal(&server, &format!("SELECT * FROM {table} WITH ORDINALITY"));
@@ -108,7 +108,7 @@ fn rows_are_not_numbered_without_a_word() {
 }
 
 #[test]
-fn what_is_no_community_is_not_looked_for() {
+fn has_community_refuses_an_invalid_pattern() {
     let server = server(Access::Open);
     let refused = refusal(
         &server,
@@ -119,7 +119,7 @@ fn what_is_no_community_is_not_looked_for() {
 
 /// Forms of the grammar that other databases also plan as calls.
 #[test]
-fn texts_are_cut_and_searched_as_the_standard_says() {
+fn substring_position_and_trim_take_the_standard_syntax() {
     let server = server(Access::Open);
     assert_eq!(
         answer(
@@ -146,7 +146,7 @@ fn texts_are_cut_and_searched_as_the_standard_says() {
 }
 
 #[test]
-fn numbers_and_octets_are_what_they_are() {
+fn numbers_and_bytes_keep_their_values() {
     let server = server(Access::Open);
     assert_eq!(
         answer(
@@ -161,7 +161,7 @@ fn numbers_and_octets_are_what_they_are() {
 }
 
 #[test]
-fn windows_give_what_others_have() {
+fn window_functions_return_postgresql_results() {
     let server = server(Access::Open);
     assert_eq!(
         answer(
@@ -177,7 +177,7 @@ fn windows_give_what_others_have() {
 
 /// Each call would be costly for each of many rows, and could not be stopped.
 #[test]
-fn dear_aggregates_are_not_offered_over_windows() {
+fn expensive_aggregates_over_windows_are_refused() {
     let server = server(Access::Open);
     let sql = "SELECT approx_distinct(value) OVER (PARTITION BY value) FROM generate_series(1, 3000000) AS s (value)";
     assert!(refusal(&server, sql).contains("not offered over windows"));
@@ -190,7 +190,7 @@ fn dear_aggregates_are_not_offered_over_windows() {
 
 /// The value would be repeated for each of 8,192 rows at once.
 #[test]
-fn values_of_inner_queries_are_copied_for_few_rows_at_once() {
+fn values_of_scalar_subqueries_are_copied_in_small_batches() {
     let server = server(Access::Open);
     let sql = "EXPLAIN SELECT (SELECT array_agg(value) FROM generate_series(1, 3) AS s (value)) FROM generate_series(1, 2) AS s (value)";
     let plan = answer(&server, sql);
@@ -199,7 +199,7 @@ fn values_of_inner_queries_are_copied_for_few_rows_at_once() {
 
 /// Other time zones are not known. An answer in UTC would look like one in the requested zone.
 #[test]
-fn times_are_utc_and_nothing_else_is_said() {
+fn time_zones_other_than_utc_are_refused() {
     let server = server(Access::Open);
     for sql in [
         "SELECT now() AT TIME ZONE 'Europe/Berlin'",
@@ -227,7 +227,7 @@ fn times_are_utc_and_nothing_else_is_said() {
 }
 
 #[test]
-fn prefixes_are_ordered_by_their_numbers() {
+fn prefixes_sort_by_address_not_by_string() {
     let server = server(Access::Open);
     let prefixes = "(VALUES ('10.0.0.0/16'), ('9.0.0.0/8'), ('2001:db8::/32'), ('10.0.0.0/8'), ('100.0.0.0/8'), ('x')) AS t (prefix)";
     let ordered = "9.0.0.0/8\n10.0.0.0/8\n10.0.0.0/16\n100.0.0.0/8\n2001:db8::/32\nx\n";
@@ -250,7 +250,7 @@ fn prefixes_are_ordered_by_their_numbers() {
 }
 
 #[test]
-fn floats_are_written_as_postgresql_does_and_sent_as_they_are() {
+fn floats_have_postgresql_notation_and_exact_binary_values() {
     let server = server(Access::Open);
     let written = answer(
         &server,
@@ -269,7 +269,7 @@ fn floats_are_written_as_postgresql_does_and_sent_as_they_are() {
 
 /// Programs compare the SQLSTATE, so it must be PostgreSQL's.
 #[test]
-fn what_cannot_be_cast_or_computed_has_its_number() {
+fn failed_casts_and_computations_have_sqlstates() {
     let server = server(Access::Open);
     for (value, state) in [
         ("'x'::int", "22P02"),

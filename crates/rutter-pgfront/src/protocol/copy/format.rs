@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_read_back_as_what_they_were() {
+    fn text_lines_escape_special_characters() {
         let text = Lines {
             delimiter: b'\t',
             null: "\\N".to_owned(),
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_quoted_where_they_must_be() {
+    fn csv_quotes_values_that_need_it() {
         let csv = || Lines {
             delimiter: b',',
             null: String::new(),
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn binary_rows_are_those_of_answers() {
+    fn binary_copy_rows_equal_data_rows() {
         let writer = Form::Binary.writer(2);
         let row = values([Some("x"), None]);
         assert_eq!(writer.row(&row), [&[0, 2], &row[..]].concat());

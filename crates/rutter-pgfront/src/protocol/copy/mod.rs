@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_and_queries_are_copied() {
+    fn copy_statements_are_parsed() {
         for (statement, expected) in [
             ("COPY routes TO STDOUT", "SELECT * FROM routes"),
             (

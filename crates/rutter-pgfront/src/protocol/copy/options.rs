@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn both_syntaxes_are_understood() {
+    fn both_option_syntaxes_are_parsed() {
         for (options, expected) in [
             ("(FORMAT 'csv', HEADER True)", csv(b',', true)),
             ("WITH CSV HEADER", csv(b',', true)),

@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_are_as_long_as_they_say() {
+    fn binary_lists_with_a_wrong_length_are_refused() {
         let longer = [
             &[0_u8; 3][..],
             &[1],

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_as_they_are() {
+    fn text_parameters_stay_unchanged() {
         for value in ["it''s", "\"a\"", "a\\b", " x "] {
             let found = text(&Type::TEXT, value).unwrap();
             assert_eq!(found, ScalarValue::Utf8(Some(value.to_owned())));
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_what_they_say() {
+    fn list_items_of_a_wrong_type_are_refused() {
         assert!(text(&Type::INT4_ARRAY, "{1,x}").is_err());
     }
 }

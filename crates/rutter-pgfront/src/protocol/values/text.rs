@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decimal_numbers_have_their_digits() {
+    fn decimal_strings_keep_their_scale() {
         assert_eq!(
             number("-1.50"),
             Some(ScalarValue::Decimal128(Some(-150), 38, 2))
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn times_need_no_seconds_and_say_all_that_they_are() {
+    fn times_are_parsed_with_and_without_seconds() {
         let read = |text, kind: &Type| read(text, kind).map(|value| value.to_string());
         let noon = read("2024-01-31 12:00:00", &Type::TIMESTAMP).unwrap();
         for text in [

@@ -5,7 +5,7 @@ use rutter_sql::Access;
 use crate::server::{answer, refusal, server};
 
 #[test]
-fn times_need_no_seconds() {
+fn time_literals_need_no_seconds() {
     let server = server(Access::Open);
     assert_eq!(
         answer(
@@ -19,7 +19,7 @@ fn times_need_no_seconds() {
 }
 
 #[test]
-fn rows_of_queries_are_looked_among() {
+fn any_and_all_accept_subqueries() {
     let server = server(Access::Open);
     assert_eq!(
         answer(
@@ -46,7 +46,7 @@ fn rows_of_queries_are_looked_among() {
 }
 
 #[test]
-fn lists_are_written_as_texts() {
+fn array_literals_are_parsed() {
     let server = server(Access::Open);
     assert_eq!(
         answer(
@@ -68,7 +68,7 @@ fn lists_are_written_as_texts() {
 }
 
 #[test]
-fn addresses_are_typed() {
+fn addresses_can_be_cast_to_inet_and_cidr() {
     let server = server(Access::Open);
     assert_eq!(
         answer(
@@ -80,7 +80,7 @@ fn addresses_are_typed() {
 }
 
 #[test]
-fn computed_values_are_grouped_by() {
+fn group_by_accepts_computed_values() {
     let server = server(Access::Open);
     assert_eq!(
         answer(
@@ -99,7 +99,7 @@ fn computed_values_are_grouped_by() {
 }
 
 #[test]
-fn octets_and_lists_that_are_none_are_told() {
+fn malformed_byte_and_array_literals_are_refused() {
     let server = server(Access::Open);
     assert_eq!(
         answer(
@@ -119,7 +119,7 @@ fn octets_and_lists_that_are_none_are_told() {
 
 /// `float` has 64 bits.
 #[test]
-fn floats_are_wide() {
+fn float_has_64_bits() {
     let server = server(Access::Open);
     assert_eq!(
         answer(&server, "SELECT 16777217::float, CAST(16777217 AS real)"),
@@ -129,7 +129,7 @@ fn floats_are_wide() {
 
 /// The description of an answer has the same types as its rows.
 #[test]
-fn columns_are_what_their_values_are() {
+fn described_column_types_equal_the_value_types() {
     let server = server(Access::Open);
     let port = server.addresses()[0].port();
     let parameters = format!("host=127.0.0.1 port={port} user=reader dbname=rutter");
@@ -152,7 +152,7 @@ fn columns_are_what_their_values_are() {
 }
 
 #[test]
-fn fractions_are_rounded_and_equal_items_changed_alike() {
+fn casts_round_and_array_remove_removes_all_equal_items() {
     let server = server(Access::Open);
     assert_eq!(
         answer(
@@ -164,7 +164,7 @@ fn fractions_are_rounded_and_equal_items_changed_alike() {
 }
 
 #[test]
-fn what_would_be_answered_otherwise_is_refused() {
+fn queries_that_datafusion_would_answer_differently_are_refused() {
     let server = server(Access::Open);
     let (a, b) = ("(VALUES (1), (2)) a(x)", "(VALUES (2), (3)) b(x)");
     for (sql, why) in [
@@ -229,7 +229,7 @@ fn what_would_be_answered_otherwise_is_refused() {
 }
 
 #[test]
-fn unions_may_have_what_is_computed() {
+fn unions_accept_computed_columns() {
     let server = server(Access::Open);
     for (sql, expected) in [
         (
@@ -251,7 +251,7 @@ fn unions_may_have_what_is_computed() {
 
 /// Addresses are ordered by their numbers, not by their strings.
 #[test]
-fn networks_are_ordered_by_their_numbers() {
+fn networks_sort_by_address_not_by_string() {
     let server = server(Access::Open);
     let prefixes = "(VALUES ('10.0.0.0/8', 1), ('9.0.0.0/8', 2), ('100.0.0.0/8', 1)) AS t (p, x)";
     for (columns, by) in [

@@ -29,7 +29,7 @@ const ENDLESS: [&str; 8] = [
 ];
 
 #[tokio::test]
-async fn queries_that_never_give_a_row_give_others_a_turn() {
+async fn endless_queries_yield_to_others() {
     let database = table::database();
     for sql in ENDLESS {
         // The timer runs on the same thread, so it fires only when the query yields.

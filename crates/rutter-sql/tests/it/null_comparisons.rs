@@ -5,7 +5,7 @@ use rutter_sql::Access;
 use crate::server::{answer, refusal, server};
 
 #[test]
-fn lists_that_are_null_have_nothing_in_common() {
+fn list_operators_with_null_match_nothing() {
     let server = server(Access::Open);
     assert_eq!(
         answer(
@@ -19,7 +19,7 @@ fn lists_that_are_null_have_nothing_in_common() {
 }
 
 #[test]
-fn rows_and_items_are_compared_by_equality() {
+fn comparisons_of_rows_and_items_other_than_equality_are_refused() {
     let server = server(Access::Open);
     for (condition, why) in [
         ("med < ANY (ARRAY[5, 100])", "= ANY (…)"),

@@ -13,7 +13,7 @@ fn asked(sql: &str) -> String {
 }
 
 #[test]
-fn rows_are_kept_for_which_a_query_has_rows() {
+fn exists_and_in_filter_rows() {
     let server = server(Access::Open);
     for (condition, expected) in [
         ("EXISTS (SELECT 1 FROM b WHERE b.k = a.k)", "1|10\n2|20\n"),
@@ -48,7 +48,7 @@ fn rows_are_kept_for_which_a_query_has_rows() {
 }
 
 #[test]
-fn queries_are_values() {
+fn scalar_subqueries_return_values() {
     let server = server(Access::Open);
     for (value, expected) in [
         ("(SELECT count(*) FROM b WHERE b.k = a.k)", "2 1 0 0"),
@@ -66,7 +66,7 @@ fn queries_are_values() {
 
 /// DataFusion has no answer, or another one.
 #[test]
-fn what_no_join_answers_is_refused_with_what_to_write() {
+fn unsupported_subqueries_are_refused_with_an_alternative() {
     let server = server(Access::Open);
     for (sql, why) in [
         (
@@ -127,7 +127,7 @@ fn what_no_join_answers_is_refused_with_what_to_write() {
 }
 
 #[test]
-fn lists_of_queries_are_in_their_order_and_never_missing() {
+fn array_subqueries_keep_their_order_and_are_never_null() {
     let server = server(Access::Open);
     for (sql, expected) in [
         (

@@ -5,7 +5,7 @@ use rutter_sql::Access;
 use crate::server::{answer, refusal, server};
 
 #[test]
-fn times_have_postgresqls_texts() {
+fn times_as_strings_have_postgresql_notation() {
     let server = server(Access::Open);
     assert_eq!(
         answer(
@@ -30,7 +30,7 @@ fn times_have_postgresqls_texts() {
 }
 
 #[test]
-fn lists_have_postgresqls_texts() {
+fn lists_as_strings_have_postgresql_notation() {
     let server = server(Access::Open);
     assert_eq!(
         answer(
@@ -54,7 +54,7 @@ fn lists_have_postgresqls_texts() {
 
 /// Lists of lists, and rows, are sent as strings.
 #[test]
-fn lists_of_lists_are_written() {
+fn nested_lists_are_printed() {
     let server = server(Access::Open);
     assert_eq!(
         answer(
@@ -72,7 +72,7 @@ fn lists_of_lists_are_written() {
 }
 
 #[test]
-fn flags_numbers_and_octets_have_postgresqls_texts() {
+fn booleans_numbers_and_bytes_as_strings_have_postgresql_notation() {
     let server = server(Access::Open);
     assert_eq!(
         answer(
@@ -86,7 +86,7 @@ fn flags_numbers_and_octets_have_postgresqls_texts() {
 }
 
 #[test]
-fn addresses_have_one_text() {
+fn equal_addresses_are_equal_as_strings() {
     let server = server(Access::Open);
     assert_eq!(
         answer(

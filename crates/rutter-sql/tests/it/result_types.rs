@@ -6,7 +6,7 @@ use rutter_sql::Access;
 use crate::server::{answer, server};
 
 #[test]
-fn lengths_of_texts_are_numbers() {
+fn string_lengths_are_of_type_int4() {
     let server = server(Access::Open);
     let port = server.addresses()[0].port();
     let parameters = format!("host=127.0.0.1 port={port} user=reader dbname=rutter");
@@ -33,7 +33,7 @@ fn lengths_of_texts_are_numbers() {
 
 /// The two sides may differ in whether they allow NULL.
 #[test]
-fn computed_values_are_made_one_of_equal_ones() {
+fn unions_remove_duplicates_of_computed_values() {
     let server = server(Access::Open);
     for (sql, expected) in [
         (

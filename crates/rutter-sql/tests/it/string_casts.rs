@@ -6,7 +6,7 @@ use crate::server::{answer, refusal, server};
 
 /// A dictionary also holds the strings of other rows.
 #[test]
-fn only_texts_that_are_asked_for_are_cast() {
+fn only_strings_of_matching_rows_are_cast() {
     let server = server(Access::Open);
     assert_eq!(
         answer(
@@ -28,7 +28,7 @@ fn only_texts_that_are_asked_for_are_cast() {
 }
 
 #[test]
-fn a_divisor_of_zero_is_an_error() {
+fn division_by_zero_is_an_error() {
     let server = server(Access::Open);
     let refused = refusal(&server, "SELECT 1 FROM routes WHERE 100 / (family - 4) > 1");
     assert!(refused.contains("Divide by zero"), "{refused}");
