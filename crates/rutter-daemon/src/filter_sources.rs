@@ -79,7 +79,7 @@ impl FilterSources {
         }
         match (slot.is_some_and(|slot| slot.act(action)), action) {
             (true, SourceAction::Refresh) => Ok(format!("{name}: asks for new data")),
-            (true, SourceAction::Accept) => Ok(format!("{name}: accepts what it refused")),
+            (true, SourceAction::Accept) => Ok(format!("{name}: accepts the data that it refused")),
             (false, _) => Err(self.unknown(name)),
         }
     }

@@ -28,7 +28,7 @@ pub const COLUMNS: &[Column] = &[
     column(
         "router",
         "text",
-        "monitored router or file that tells of the peer; empty for sessions of our own",
+        "monitored router or file that reports the peer; empty for sessions of our own",
     ),
     column("peer_name", "text", "name of the peer for people"),
     column("peer_address", "text", "address of the peer"),

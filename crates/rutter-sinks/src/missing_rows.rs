@@ -29,7 +29,7 @@ pub(crate) fn at_start<M: Storage>(
         return Ok(before.map(|position| {
             let missing = position.rest_of_run();
             // The number of a run is the time at which it began.
-            missing.between(time_us, Some(run), "the spool that held them is gone")
+            missing.between(time_us, Some(run), "the spool with them was removed")
         }));
     }
     Ok(match spool.gap_between(position, cursor)? {

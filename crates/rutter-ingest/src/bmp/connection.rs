@@ -109,7 +109,7 @@ impl Connection {
             }
             match self.turn(shutdown) {
                 Ok(Next::Continue) => {}
-                Ok(Next::Close(reason)) => break format!("the router says: {reason}"),
+                Ok(Next::Close(reason)) => break format!("the router closed it: {reason}"),
                 Err(reason) => break reason,
             }
         };

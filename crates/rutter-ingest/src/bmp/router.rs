@@ -182,7 +182,7 @@ impl Router {
         if !std::mem::replace(&mut self.introduced, true) {
             tracing::info!(
                 router = %self.name, address = %self.address, description = %self.status.description,
-                "BMP router says who it is"
+                "BMP router sent its name"
             );
         }
     }
@@ -191,7 +191,7 @@ impl Router {
         let header = &up.peer;
         let key = Key::of(header);
         // A second Peer Up for the same session replaces the first.
-        self.close(key, "the router reports the session anew", unix_us);
+        self.close(key, "the router reports the session again", unix_us);
         // Removes the old peers from the table before new ones are added.
         self.writer.settle();
         if self.sessions.len() >= self.most_views {

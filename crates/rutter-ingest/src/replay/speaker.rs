@@ -128,7 +128,7 @@ impl Speaker {
         };
         let four_octet = |c: &Capability| matches!(c, Capability::FourOctetAs(_));
         if !received_open.capabilities.iter().any(four_octet) {
-            let why = "it has no four-octet AS numbers, and what is replayed does".to_owned();
+            let why = "it has no four-octet AS numbers, but the files have".to_owned();
             return Err(why.into());
         }
         socket.write_all(&KEEPALIVE).map_err(context)?;

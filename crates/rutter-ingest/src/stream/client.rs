@@ -131,7 +131,7 @@ impl Client {
         admit: impl FnOnce(),
     ) {
         if let Err(error) = self.serve(socket, shutdown, &mut place, admit) {
-            tracing::debug!(%error, "stream client gone");
+            tracing::debug!(%error, "stream client disconnected");
         }
         self.gone.store(true, Ordering::Release);
     }

@@ -158,8 +158,9 @@ impl Store for MariaDb {
         let row: Option<Registered> = conn
             .exec_first(REGISTERED, (&self.collector,))
             .map_err(store_error("cannot read the position"))?;
-        let (collector, run, next_seq, time_us) =
-            row.ok_or_else(|| StoreError("the collector is gone".into()))?;
+        let (collector, run, next_seq, time_us) = row.ok_or_else(|| {
+            StoreError("somebody removed the collector's row from rutter_collectors".into())
+        })?;
         for table in [changes::STAGE].into_iter().chain(peers::STAGES) {
             conn.query_drop(table)
                 .map_err(store_error("cannot create the staging tables"))?;

@@ -260,7 +260,7 @@ fn a_removed_spool_is_recorded() {
     let server = simulation.database.server.borrow();
     let gap = format!("rows of run {run} from row ");
     let recorded = |detail: &String| {
-        detail.starts_with(&gap) && detail.contains("the spool that held them is gone")
+        detail.starts_with(&gap) && detail.contains("the spool with them was removed")
     };
     assert!(server.tables.gaps.values().any(recorded));
     crate::same(&server.tables.routes, &next.world.routes);

@@ -75,7 +75,7 @@ impl fmt::Display for FeedError {
             FeedError::Lost(lost) => {
                 write!(
                     f,
-                    "too slow: {lost} events were lost, everything is told anew"
+                    "too slow: {lost} events were lost, so the whole table is sent again"
                 )
             }
         }
