@@ -1,6 +1,5 @@
 //! The JSON documents of validators: a document in, its data or the error out.
 
-use std::path::Path;
 use std::time::Instant;
 
 use rutter_net::Asn;

@@ -4,10 +4,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex};
 
 use rutter_net::{PerFamily, Prefix};
 
@@ -68,7 +67,10 @@ pub(crate) struct Feed {
 
 struct Queue {
     state: Mutex<QueueState>,
+    /// Notified of each event.
     wake: Condvar,
+    /// Notified when the queue holds a whole batch.
+    batch_full: Condvar,
     capacity: usize,
 }
 
@@ -97,8 +99,8 @@ pub struct FeedReader {
 
 /// The events that are taken at once: a publishing thread does not wait for the reader in between.
 const TAKE_BATCH: usize = 256;
-/// A reader that just had events looks again on its own after this long. A wake-up for each event would take time
-/// from the publishing thread, which has clients to serve.
+/// A reader that just had events waits this long for a whole batch. A wake-up for each event would take time from the
+/// publishing thread, which has clients to serve.
 const LINGER: Duration = Duration::from_millis(2);
 
 impl Feed {
@@ -111,6 +113,7 @@ impl Feed {
         let queue = Arc::new(Queue {
             state: Mutex::default(),
             wake: Condvar::new(),
+            batch_full: Condvar::new(),
             capacity: capacity.max(1),
         });
         self.readers.lock().push(Arc::clone(&queue));
@@ -142,6 +145,9 @@ impl Queue {
         } else {
             state.events.push_back(event.clone());
         }
+        if state.events.len() == TAKE_BATCH {
+            self.batch_full.notify_one();
+        }
         self.wake.notify_one();
         true
     }
@@ -158,7 +164,7 @@ impl FeedReader {
         let mut state = self.queue.state.lock();
         if state.is_empty() && self.busy.take() {
             let linger = LINGER.min(timeout);
-            MutexGuard::unlocked(&mut state, || thread::sleep(linger));
+            self.queue.batch_full.wait_for(&mut state, linger);
             left -= linger;
         }
         if state.is_empty() {
@@ -223,6 +229,8 @@ impl<'a> Swept<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
 
     fn event(unix_us: u64) -> FeedEvent {
