@@ -249,13 +249,12 @@ impl State {
         self.is_unsaved |= self.kept.len() != before;
     }
 
-    /// The time of the next work without a change, milliseconds.
-    fn next_deadline(&self, refresh_at_ms: u64) -> u64 {
+    /// The time of the next work without a change, milliseconds. `refresh_at_ms`: the file is written then.
+    fn next_deadline(&self, refresh_at_ms: Option<u64>) -> Option<u64> {
         let deferral = self.deferral.as_ref().map(SelectionDeferral::next_deadline);
         let removed = self.kept.values().filter_map(|kept| kept.until_ms).min();
-        let deadlines = [deferral, self.restarting_until_ms, removed];
-        let earliest = deadlines.into_iter().flatten().min();
-        earliest.map_or(refresh_at_ms, |at| at.min(refresh_at_ms))
+        let deadlines = [deferral, self.restarting_until_ms, removed, refresh_at_ms];
+        deadlines.into_iter().flatten().min()
     }
 }
 
@@ -304,13 +303,16 @@ pub(crate) fn watch(shared: &Arc<Shared>) {
                 continue;
             }
         }
-        let next = state.next_deadline(refresh_at_ms);
+        // A daemon that stops writes the file at its end: no refresh is due before that.
+        let refresh_at_ms = (!is_stopping).then_some(refresh_at_ms);
+        let Some(next) = state.next_deadline(refresh_at_ms) else {
+            restart.changed.wait(&mut state);
+            continue;
+        };
         let wait = next.saturating_sub(shared.clock.now_ms());
-        if wait > 0 {
-            let _ = restart
-                .changed
-                .wait_for(&mut state, Duration::from_millis(wait));
-        }
+        // Without time to wait it still gives other threads the lock.
+        let wait = Duration::from_millis(wait);
+        let _ = restart.changed.wait_for(&mut state, wait);
     }
 }
 

@@ -158,6 +158,16 @@ fn members_keep_our_routes_over_a_crash() {
     come_back(&folder).stop("test over");
 }
 
+/// The stop may come before the thread of the restart file has written anything.
+#[test]
+fn a_daemon_stops_that_has_only_just_started() {
+    for round in 0..20 {
+        let folder = Folder::new(&format!("gr-at-once-{round}"));
+        let (daemon, _) = start(&folder, 1, &two_members());
+        daemon.stop_as(&StopOrder::Restart);
+    }
+}
+
 /// RFC 8538: a member that keeps routes after a NOTIFICATION learns of the restart.
 #[test]
 fn a_member_with_the_n_bit_is_told_of_the_restart() {
