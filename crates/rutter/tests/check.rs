@@ -79,7 +79,7 @@ fn lists_of_as_sets_are_read() {
     assert!(valid && !text.contains("AS numbers"), "{text}");
     let (valid, text) = check("prefixes");
     assert!(
-        valid && text.contains("has no AS numbers, so a server says"),
+        valid && text.contains("so the origins of the AS-SET come from a server"),
         "{text}"
     );
     let (valid, text) = check("wrong");
