@@ -97,7 +97,9 @@ fn the_interface_answers_like_the_command_line() {
 #[test]
 fn the_description_fits_the_answers() {
     let folder = Folder::new("openapi");
-    let (_daemon, web, _speakers) = exchange(&folder, "");
+    let (_daemon, web, [mut one, mut two]) = exchange(&folder, "");
+    two.announce(&["1.1.1.0/24"], &[]);
+    one.expect_table(&["1.1.1.0/24"]);
     let document = get(web, "/api/v1/openapi.json").json();
     let paths = document["paths"].as_object().expect("paths");
     assert!(paths.len() > 10);
