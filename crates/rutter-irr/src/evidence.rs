@@ -2,10 +2,11 @@
 
 use rutter_net::Prefix;
 
-use crate::data::{IrrData, fact};
+use crate::data::IrrData;
 use crate::entry::{ANY_ORIGIN, Entry, IrrKind, IrrSourceId};
 use crate::family_table::{FamilyPrefix, FamilyTable};
 use crate::list_line::ListLine;
+use crate::member_checks::fact;
 use crate::{IrrMember, IrrVerdict};
 
 /// The evidence of a route's verdict.

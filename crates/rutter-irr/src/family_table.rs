@@ -1,10 +1,10 @@
 //! The registered prefixes of one address family.
 
-use rutter_lpm::{FrozenMap, Net};
+use rutter_lpm::{FrozenMap, Net, Place, prefetch};
 use rutter_net::Prefix;
 
 use crate::entry::Entry;
-use crate::member_set::SetInterner;
+use crate::member_set::{SetInterner, SetPool};
 use crate::origin_table::OriginTable;
 use crate::raw_entry::RawEntry;
 
@@ -69,8 +69,39 @@ impl<N: FamilyPrefix> FamilyTable<N> {
     /// shortest.
     #[inline]
     pub fn covering(&self, prefix: N) -> impl Iterator<Item = (N, &[Entry])> {
-        let covering = self.prefixes.covering(prefix);
+        self.covering_from(self.locate(prefix))
+    }
+
+    /// As [`Self::covering`] for a prefix whose place is known.
+    #[inline]
+    pub fn covering_from(&self, place: Place) -> impl Iterator<Item = (N, &[Entry])> {
+        let covering = self.prefixes.covering_from(place);
         covering.map(|(position, prefix)| (prefix, self.entries_at(position)))
+    }
+
+    /// Finds the longest registered prefix that covers `prefix`.
+    #[inline]
+    pub fn locate(&self, prefix: N) -> Place {
+        self.prefixes.locate(prefix)
+    }
+
+    /// [`Self::locate`] for many prefixes side by side. Prefetches what a check of their routes reads.
+    pub fn locate_all(&self, sets: &SetPool, prefixes: &[N], places: &mut [Place]) {
+        self.prefixes.locate_all(prefixes, places);
+        let starts = || places.iter().filter_map(|at| self.prefixes.values_at(*at));
+        for (start, end) in starts() {
+            let last = end
+                .map_or(self.entries.len(), |end| *end as usize)
+                .wrapping_sub(1);
+            let (first, last) = (self.entries.get(*start as usize), self.entries.get(last));
+            first.into_iter().chain(last).for_each(prefetch);
+        }
+        for (start, _) in starts() {
+            let first = self.entries.get(*start as usize);
+            first
+                .into_iter()
+                .for_each(|entry| sets.prefetch(entry.set()));
+        }
     }
 
     /// The entries of the prefix at a position.

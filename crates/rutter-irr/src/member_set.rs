@@ -3,6 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
+use rutter_lpm::prefetch;
 
 use crate::IrrMember;
 
@@ -47,6 +48,17 @@ impl SetPool {
             word.is_some_and(|word| word >> (member.0 % 16) & 1 == 1)
         } else {
             words.contains(&member.0)
+        }
+    }
+
+    /// Prefetches the members of a set.
+    #[inline]
+    pub fn prefetch(&self, set: SetRef) {
+        if set.0 & SetRef::INLINE == 0 {
+            self.words
+                .get(set.0 as usize)
+                .into_iter()
+                .for_each(prefetch);
         }
     }
 

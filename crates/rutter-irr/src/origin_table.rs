@@ -1,8 +1,8 @@
 //! The members that each AS number is an origin of.
 
-use rutter_lpm::Directory;
+use rutter_lpm::{Directory, prefetch};
 
-use crate::member_set::{SetInterner, SetRef};
+use crate::member_set::{SetInterner, SetPool, SetRef};
 
 /// AS numbers with the members whose AS-SETs (or white lists) contain them.
 #[derive(Debug)]
@@ -36,6 +36,19 @@ impl OriginTable {
         let bucket = &self.rows[from..to];
         let at = bucket.binary_search_by_key(&origin, |row| row.0).ok()?;
         Some(bucket[at].1)
+    }
+
+    /// [`Self::members`] of many origins side by side, so that their cache misses overlap. Prefetches the sets.
+    pub fn members_of_all(&self, sets: &SetPool, origins: &[u32], out: &mut [Option<SetRef>]) {
+        for origin in origins {
+            let (from, to) = self.directory.bucket(*origin);
+            let middle = usize::midpoint(from, to);
+            self.rows.get(middle).into_iter().for_each(prefetch);
+        }
+        for (out, origin) in out.iter_mut().zip(origins) {
+            *out = self.members(*origin);
+            out.into_iter().for_each(|set| sets.prefetch(*set));
+        }
     }
 
     /// All AS numbers with their members, in order.

@@ -30,3 +30,14 @@ pub struct IrrRules {
     /// A valid ROA counts as a route object if the route's origin is in the member's set.
     pub roas: bool,
 }
+
+impl IrrRules {
+    /// Enforces nothing.
+    pub(crate) const NONE: IrrRules = IrrRules {
+        origin: false,
+        prefix: false,
+        bound: false,
+        longer: false,
+        roas: false,
+    };
+}

@@ -70,6 +70,13 @@ pub struct IrrVerdict {
 }
 
 impl IrrVerdict {
+    /// The judgement without data.
+    pub(crate) const UNCHECKED: IrrVerdict = IrrVerdict {
+        origin: OriginState::Unchecked,
+        prefix: PrefixState::Unchecked,
+        rules: IrrRules::NONE,
+    };
+
     /// Returns whether a rule rejects the origin (ARouteServer's reason 9).
     #[inline]
     pub fn origin_fault(self) -> bool {

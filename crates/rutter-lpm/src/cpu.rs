@@ -66,9 +66,10 @@ unsafe fn count_popcnt<W: BitWork>(work: W) -> W::Output {
     work.run()
 }
 
-/// Prefetches the cache line of a word without waiting for it.
+/// Prefetches the cache line of a value without waiting for it. A loop that prefetches what the next loop reads makes
+/// the cache misses of many look-ups overlap.
 #[inline(always)]
-pub(crate) fn prefetch<T>(word: &T) {
+pub fn prefetch<T>(word: &T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

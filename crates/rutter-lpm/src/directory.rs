@@ -1,5 +1,7 @@
 //! Where in a sorted array keys with given upper bits begin.
 
+use crate::cpu::prefetch;
+
 /// A two-level radix index over sorted 32-bit keys.
 ///
 /// The upper bits (16 of them, fewer for short arrays) select a slot. A slot with many keys is divided into buckets of
@@ -60,11 +62,34 @@ impl Directory {
     /// The positions of all keys in the bucket of `key`. Keys before are smaller, keys behind are larger.
     #[inline]
     pub fn bucket(&self, key: u32) -> (usize, usize) {
+        self.range(self.bucket_number(key))
+    }
+
+    /// The number of the bucket of `key`.
+    #[inline]
+    pub(crate) fn bucket_number(&self, key: u32) -> usize {
         let slot = self.slots[(key >> (32 - self.slot_bits)) as usize];
         let bits = slot & ((1 << COUNT_BITS) - 1);
-        let bucket = ((slot >> COUNT_BITS) + place(key, self.slot_bits, bits)) as usize;
+        ((slot >> COUNT_BITS) + place(key, self.slot_bits, bits)) as usize
+    }
+
+    /// The positions of all keys in a bucket.
+    #[inline]
+    pub(crate) fn range(&self, bucket: usize) -> (usize, usize) {
         let (from, to) = (self.starts[bucket], self.starts[bucket + 1]);
         (from as usize, to as usize)
+    }
+
+    /// Prefetches what [`Self::bucket_number`] reads.
+    #[inline]
+    pub(crate) fn prefetch_slot(&self, key: u32) {
+        prefetch(&self.slots[(key >> (32 - self.slot_bits)) as usize]);
+    }
+
+    /// Prefetches what [`Self::range`] reads.
+    #[inline]
+    pub(crate) fn prefetch_range(&self, bucket: usize) {
+        prefetch(&self.starts[bucket]);
     }
 
     /// The bytes of the index.

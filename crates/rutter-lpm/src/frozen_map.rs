@@ -1,5 +1,6 @@
 //! An immutable map from prefixes to values.
 
+use crate::cpu::prefetch;
 use crate::net::Bits;
 use crate::{Directory, Net};
 
@@ -27,6 +28,19 @@ struct Node<N, V> {
 }
 
 const NO_PARENT: u32 = u32::MAX;
+
+/// The place of the longest prefix of a [`FrozenMap`] that covers a wanted prefix. The default is that of none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place(u32);
+
+impl Default for Place {
+    fn default() -> Self {
+        Place(NO_PARENT)
+    }
+}
+
+/// The number of look-ups that advance together in [`FrozenMap::locate_all`].
+const LANES: usize = 32;
 
 impl<N: Net, V> FrozenMap<N, V> {
     /// The largest number of prefixes.
@@ -87,17 +101,111 @@ impl<N: Net, V> FrozenMap<N, V> {
     /// The prefixes that cover `prefix`, itself included, with their positions, from the longest to the shortest.
     #[inline]
     pub fn covering(&self, prefix: N) -> impl Iterator<Item = (usize, N)> {
-        let mut at = self.last_not_behind(prefix) as u32;
+        self.covering_from(self.locate(prefix))
+    }
+
+    /// As [`Self::covering`] for a prefix whose place [`Self::locate`] found.
+    #[inline]
+    pub fn covering_from(&self, place: Place) -> impl Iterator<Item = (usize, N)> {
+        // A parent covers its children, and so all prefixes inside them.
+        let mut at = place.0;
         std::iter::from_fn(move || {
-            loop {
-                let index = at as usize;
-                let node = self.nodes.get(index)?;
-                at = node.parent;
-                if node.prefix.covers(prefix) {
-                    return Some((index, node.prefix));
+            let index = at as usize;
+            let node = self.nodes.get(index)?;
+            at = node.parent;
+            Some((index, node.prefix))
+        })
+    }
+
+    /// Finds the longest prefix that covers `prefix`, itself included.
+    #[inline]
+    pub fn locate(&self, prefix: N) -> Place {
+        let mut at = self.last_not_behind(prefix) as u32;
+        while let Some(node) = self.nodes.get(at as usize) {
+            if node.prefix.covers(prefix) {
+                return Place(at);
+            }
+            at = node.parent;
+        }
+        Place::default()
+    }
+
+    /// [`Self::locate`] for many prefixes. They advance side by side, so that their cache misses overlap.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer places than prefixes.
+    pub fn locate_all(&self, prefixes: &[N], places: &mut [Place]) {
+        assert!(prefixes.len() <= places.len(), "a place for each prefix");
+        for (prefixes, places) in prefixes.chunks(LANES).zip(places.chunks_mut(LANES)) {
+            self.begin(prefixes, places);
+            self.ascend(prefixes, places);
+        }
+    }
+
+    /// Sets each place to the last prefix that is not behind the wanted one, and prefetches it.
+    #[inline]
+    fn begin(&self, prefixes: &[N], places: &mut [Place]) {
+        let mut buckets = [0; LANES];
+        let mut ranges = [(0, 0); LANES];
+        let heads = || prefixes.iter().map(|prefix| head(*prefix));
+        heads().for_each(|head| self.directory.prefetch_slot(head));
+        for (bucket, head) in buckets.iter_mut().zip(heads()) {
+            *bucket = self.directory.bucket_number(head);
+            self.directory.prefetch_range(*bucket);
+        }
+        for (range, bucket) in ranges.iter_mut().zip(buckets).take(prefixes.len()) {
+            *range = self.directory.range(bucket);
+            let (from, to) = *range;
+            for at in [usize::midpoint(from, to), from, to] {
+                self.prefetch_node(at as u32);
+            }
+        }
+        for ((prefix, place), range) in prefixes.iter().zip(places).zip(ranges) {
+            *place = Place(self.last_not_behind_in(range, *prefix) as u32);
+        }
+    }
+
+    /// Moves each place up to the first prefix that covers the wanted one.
+    #[inline]
+    fn ascend(&self, prefixes: &[N], places: &mut [Place]) {
+        let mut going = [0_u8; LANES];
+        let mut count = prefixes.len();
+        for (lane, at) in going.iter_mut().zip(0..) {
+            *lane = at;
+        }
+        while count > 0 {
+            let before = std::mem::take(&mut count);
+            for index in 0..before {
+                let lane = usize::from(going[index % LANES]);
+                let Some(node) = self.nodes.get(places[lane].0 as usize) else {
+                    places[lane] = Place::default();
+                    continue;
+                };
+                if !node.prefix.covers(prefixes[lane]) {
+                    places[lane] = Place(node.parent);
+                    self.prefetch_node(node.parent);
+                    going[count % LANES] = lane as u8;
+                    count += 1;
                 }
             }
-        })
+        }
+    }
+
+    /// Prefetches the prefix at a position, if there is one.
+    #[inline]
+    fn prefetch_node(&self, at: u32) {
+        if let Some(node) = self.nodes.get(at as usize) {
+            prefetch(node);
+        }
+    }
+
+    /// The value of a place's prefix, and that of the next in order. `None` if no prefix covers the wanted one.
+    #[inline]
+    pub fn values_at(&self, place: Place) -> Option<(&V, Option<&V>)> {
+        let at = place.0 as usize;
+        let node = self.nodes.get(at)?;
+        Some((&node.value, self.value_at(at + 1)))
     }
 
     /// All prefixes with their values, in order.
@@ -113,8 +221,19 @@ impl<N: Net, V> FrozenMap<N, V> {
     /// The position of the last prefix that is not behind `prefix`; beyond the end if there is none.
     #[inline]
     fn last_not_behind(&self, prefix: N) -> usize {
-        let (from, to) = self.directory.bucket(head(prefix));
-        let behind = from + self.nodes[from..to].partition_point(|node| node.prefix <= prefix);
+        self.last_not_behind_in(self.directory.bucket(head(prefix)), prefix)
+    }
+
+    /// The same, with the positions of the prefix's bucket.
+    #[inline]
+    fn last_not_behind_in(&self, (from, to): (usize, usize), prefix: N) -> usize {
+        // As `node.prefix <= prefix`, in half of the instructions.
+        let (bits, len) = (prefix.bits(), prefix.prefix_len());
+        let is_not_behind = |node: &Node<N, V>| {
+            let held = node.prefix.bits();
+            held < bits || held == bits && node.prefix.prefix_len() <= len
+        };
+        let behind = from + self.nodes[from..to].partition_point(is_not_behind);
         behind.wrapping_sub(1)
     }
 }
@@ -160,10 +279,16 @@ mod tests {
             let mut expected: Vec<N> = prefixes.iter().filter(covers).copied().collect();
             expected.sort_unstable_by_key(|prefix| std::cmp::Reverse(prefix.prefix_len()));
             assert_eq!(found, expected, "{probe:?}");
+            let longest = map.covering_from(map.locate(*probe)).next();
+            assert_eq!(longest.map(|(_, prefix)| prefix), expected.first().copied());
             let at = prefixes.iter().position(|prefix| prefix == probe);
             assert_eq!(map.position(*probe), at);
             assert_eq!(map.get(*probe), at.as_ref());
         }
+        let mut places = vec![Place::default(); wanted.len()];
+        map.locate_all(wanted, &mut places);
+        let single: Vec<Place> = wanted.iter().map(|prefix| map.locate(*prefix)).collect();
+        assert_eq!(places, single);
         assert!(map.iter().map(|(prefix, _)| prefix).eq(prefixes));
     }
 

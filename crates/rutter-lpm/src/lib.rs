@@ -87,8 +87,9 @@ mod sync;
 mod table;
 mod zeroed;
 
+pub use cpu::prefetch;
 pub use directory::Directory;
-pub use frozen_map::FrozenMap;
+pub use frozen_map::{FrozenMap, Place};
 pub use map::PrefixMap;
 pub use net::Net;
 pub use profile::{ParseProfileError, Profile};

@@ -1,111 +1,174 @@
 //! The checks of outside data: IRR and RPKI. They come after all other checks.
 
-use rutter_irr::{IrrVerdict, OriginState};
+use rutter_irr::{IrrVerdict, MemberChecks, OriginState};
+use rutter_lpm::Place;
 use rutter_net::{Asn, Prefix};
-use rutter_rpki::{PathState, Rov};
+use rutter_rpki::{PathState, Rov, Vrps};
 
 use crate::class::IrrPrefix;
 use crate::{
     AttrVerdict, CheckAction, Class, FilterData, ImportSettings, RejectReason, RouteVerdict,
 };
 
-/// Returns the verdict on a route for which the other checks have the result `reject`.
-///
-/// The order of reasons is: origin not in AS-SET, prefix not in AS-SET, RPKI invalid, ASPA invalid.
-pub(crate) fn conclude(
-    settings: &ImportSettings,
-    data: &FilterData,
-    prefix: Prefix,
-    attributes: &AttrVerdict,
-    reject: Option<RejectReason>,
-) -> RouteVerdict {
-    let mut verdict = Draft {
-        class: Class {
-            blackhole: attributes.blackhole,
-            add_otc: attributes.add_otc,
-            custom: settings
-                .custom_marks
-                .or(settings.marked_prefixes.marks_of(prefix)),
-            ..Class::PLAIN
-        },
-        least_preferred: false,
-        reject,
-    };
-    let subject = Subject {
-        prefix,
-        origin: attributes.origin,
-        received_state: attributes.origin_state,
-        is_blackhole: attributes.blackhole,
-    };
-    let state = subject.origin_state(settings, data);
-    match subject.irr_verdict(settings, data, state) {
-        Some(found) => verdict.add_irr(settings, found),
-        None if is_left_out(settings, data) => verdict.fail_without_irr(settings),
-        None => {}
-    }
-    if let Some(state) = state
-        && settings.validates_origin()
-    {
-        verdict.add_origin_state(settings, state);
-    }
-    if let Some(state) = attributes.path {
-        verdict.add_path_state(settings, state);
-    }
-    verdict.finish(settings)
+/// The checks of outside data for the routes of one neighbor, prepared for many of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DataChecks<'a> {
+    settings: &'a ImportSettings,
+    data: &'a FilterData,
+    /// The checks by IRR data, where the neighbor is compared with them and they have it.
+    irr: Option<MemberChecks<'a>>,
+    /// There are IRR data, but none for the neighbor. Before the first data nothing is known of anybody, and no route is
+    /// checked: those that were accepted without the check stay.
+    pub(crate) is_left_out: bool,
+    /// A check needs the validation state of the origin.
+    needs_origin_state: bool,
 }
 
-/// Returns whether there are IRR data, but none for the neighbor. Before the first data nothing is known of anybody, and
-/// no route is checked: those that were accepted without the check stay.
-pub(crate) fn is_left_out(settings: &ImportSettings, data: &FilterData) -> bool {
-    let rules = |member| data.irr.as_ref().map(|irr| irr.rules(member).is_some());
-    settings.irr_member().and_then(rules) == Some(false)
+/// The places of a prefix in outside data. All routes of the prefix share them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DataPlaces {
+    /// Its place among the VRPs.
+    pub(crate) vrps: Place,
+    /// Its place among the registrations.
+    pub(crate) irr: Place,
 }
 
 /// The parts of a route that outside data speak about.
 pub(crate) struct Subject {
     pub(crate) prefix: Prefix,
+    pub(crate) places: DataPlaces,
     pub(crate) origin: Option<Asn>,
+    /// [`MemberChecks::origin_state`] of the origin, if it is known already.
+    pub(crate) irr_origin: Option<OriginState>,
     /// The state that the neighbor sends and the policy uses; else ours counts (RFC 8097).
     pub(crate) received_state: Option<Rov>,
     /// A route with BLACKHOLE may be longer than its registrations allow (RFC 7999).
     pub(crate) is_blackhole: bool,
 }
 
-impl Subject {
-    /// The validation state of the origin, where a check needs it.
-    pub(crate) fn origin_state(&self, settings: &ImportSettings, data: &FilterData) -> Option<Rov> {
-        let irr = || {
-            let rules = data.irr.as_ref()?.rules(settings.irr_member()?)?;
-            rules.roas.then_some(())
+impl<'a> DataChecks<'a> {
+    pub(crate) fn new(settings: &'a ImportSettings, data: &'a FilterData) -> Self {
+        let compared = settings.irr_member().zip(data.irr.as_deref());
+        let irr = compared.and_then(|(member, irr)| irr.of_member(member));
+        DataChecks {
+            settings,
+            data,
+            irr,
+            is_left_out: compared.is_some() && irr.is_none(),
+            needs_origin_state: settings.validates_origin()
+                || irr.is_some_and(|irr| irr.rules().roas),
+        }
+    }
+
+    /// The VRPs, where a check needs them.
+    pub(crate) fn vrps(&self) -> Option<&'a Vrps> {
+        let vrps = self.data.vrps.as_deref();
+        vrps.filter(|_| self.needs_origin_state)
+    }
+
+    /// The checks by IRR data.
+    pub(crate) fn irr(&self) -> Option<&MemberChecks<'a>> {
+        self.irr.as_ref()
+    }
+
+    /// The places of a prefix in the data that the checks need.
+    pub(crate) fn locate(&self, prefix: Prefix) -> DataPlaces {
+        DataPlaces {
+            vrps: self
+                .vrps()
+                .map_or_else(Place::default, |vrps| vrps.locate(prefix)),
+            irr: self
+                .irr
+                .map_or_else(Place::default, |irr| irr.locate(prefix)),
+        }
+    }
+
+    /// Returns the verdict on a route for which the other checks have the result `reject`.
+    ///
+    /// The order of reasons is: origin not in AS-SET, prefix not in AS-SET, RPKI invalid, ASPA invalid.
+    #[inline]
+    pub(crate) fn conclude(
+        &self,
+        prefix: Prefix,
+        places: DataPlaces,
+        attributes: &AttrVerdict,
+        reject: Option<RejectReason>,
+    ) -> RouteVerdict {
+        let settings = self.settings;
+        let mut verdict = Draft {
+            class: Class {
+                blackhole: attributes.blackhole,
+                add_otc: attributes.add_otc,
+                custom: settings
+                    .custom_marks
+                    .or(settings.marked_prefixes.marks_of(prefix)),
+                ..Class::PLAIN
+            },
+            least_preferred: false,
+            reject,
         };
-        if settings.validates_origin() || irr().is_some() {
-            self.received_state
-                .or_else(|| data.validate_origin(self.prefix, self.origin, self.is_blackhole))
-        } else {
-            None
+        let subject = Subject {
+            prefix,
+            places,
+            origin: attributes.origin,
+            irr_origin: attributes.irr_origin,
+            received_state: attributes.origin_state,
+            is_blackhole: attributes.blackhole,
+        };
+        let state = self.origin_state(&subject);
+        match self.irr_verdict(&subject, state) {
+            Some(found) => verdict.add_irr(settings, found),
+            None if self.is_left_out => verdict.fail_without_irr(settings),
+            None => {}
+        }
+        if let Some(state) = state
+            && settings.validates_origin()
+        {
+            verdict.add_origin_state(settings, state);
+        }
+        if let Some(state) = attributes.path {
+            verdict.add_path_state(settings, state);
+        }
+        verdict.finish(settings)
+    }
+
+    /// The validation state of the origin, where a check needs it.
+    #[inline]
+    pub(crate) fn origin_state(&self, subject: &Subject) -> Option<Rov> {
+        if !self.needs_origin_state || subject.received_state.is_some() {
+            return subject.received_state.filter(|_| self.needs_origin_state);
+        }
+        let (prefix, origin) = (subject.prefix, subject.origin);
+        match subject.is_blackhole {
+            true => self.data.validate_origin(prefix, origin, true),
+            false => {
+                let origin = origin.map(|asn| asn.0);
+                let vrps = self.data.vrps.as_ref()?;
+                Some(vrps.validate_at(subject.places.vrps, prefix, origin))
+            }
         }
     }
 
     /// The judgement by IRR data, where the neighbor is compared with them and they have it. `state` is that of the
     /// origin.
-    pub(crate) fn irr_verdict(
-        &self,
-        settings: &ImportSettings,
-        data: &FilterData,
-        state: Option<Rov>,
-    ) -> Option<IrrVerdict> {
-        let (member, irr) = (settings.irr_member()?, data.irr.as_ref()?);
-        let origin = self.origin.map(|asn| asn.0);
+    #[inline]
+    pub(crate) fn irr_verdict(&self, subject: &Subject, state: Option<Rov>) -> Option<IrrVerdict> {
+        let irr = self.irr.as_ref()?;
+        let origin = subject.origin.map(|asn| asn.0);
+        let irr_origin = subject
+            .irr_origin
+            .unwrap_or_else(|| irr.origin_state(origin));
         let is_valid = state == Some(Rov::Valid);
-        let check = |prefix| irr.check_with(member, prefix, origin, is_valid);
-        irr.rules(member)?;
-        let found = check(self.prefix);
-        if !self.is_blackhole || !found.prefix_fault() {
+        let check = |place, prefix| irr.check(place, prefix, (origin, irr_origin), is_valid);
+        let found = check(subject.places.irr, subject.prefix);
+        if !subject.is_blackhole || !found.prefix_fault() {
             return Some(found);
         }
-        let lengths = (0..self.prefix.len()).rev();
-        let shorter = lengths.filter_map(|len| Prefix::from_addr(self.prefix.addr(), len));
-        let sound = shorter.map(check).find(|found| !found.prefix_fault());
+        let prefix = subject.prefix;
+        let lengths = (0..prefix.len()).rev();
+        let shorter = lengths.filter_map(|len| Prefix::from_addr(prefix.addr(), len));
+        let mut found_shorter = shorter.map(|prefix| check(irr.locate(prefix), prefix));
+        let sound = found_shorter.find(|found| !found.prefix_fault());
         Some(sound.unwrap_or(found))
     }
 }

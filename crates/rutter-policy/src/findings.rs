@@ -10,7 +10,7 @@ use rutter_net::{Asn, Family, Prefix};
 use rutter_rpki::Rov;
 use rutter_wire::attr::Attributes;
 
-use crate::data_checks::{Subject, is_left_out};
+use crate::data_checks::{DataChecks, Subject};
 use crate::origin_state_community;
 use crate::path_checks::PathChecks;
 use crate::path_verification;
@@ -89,8 +89,11 @@ fn all(
     role_findings(settings, attributes, &mut out);
     let (_, blackhole) = policy.well_known(attributes, family);
     out.extend(prefix_findings(settings, prefix, blackhole));
+    let checks = DataChecks::new(settings, data);
     let subject = Subject {
         prefix,
+        places: checks.locate(prefix),
+        irr_origin: None,
         origin: attributes.as_path().and_then(|path| path.origin()),
         received_state: match settings.obey_origin_state {
             true => origin_state_community::received(attributes),
@@ -98,7 +101,7 @@ fn all(
         },
         is_blackhole: blackhole,
     };
-    data_findings(settings, data, &subject, &mut out);
+    data_findings(settings, data, (&checks, &subject), &mut out);
     aspa_findings(settings, data, attributes, &mut out);
     let rules = settings
         .filters
@@ -233,14 +236,14 @@ fn role_findings(settings: &ImportSettings, attributes: &Attributes<'_>, out: &m
 fn data_findings(
     settings: &ImportSettings,
     data: &FilterData,
-    subject: &Subject,
+    (checks, subject): (&DataChecks<'_>, &Subject),
     out: &mut Findings,
 ) {
-    let state = subject.origin_state(settings, data);
+    let state = checks.origin_state(subject);
     let origin = subject
         .origin
         .map_or("no AS".to_owned(), |asn| format!("AS{asn}"));
-    irr_findings(settings, data, subject, state, out);
+    irr_findings(settings, data, (checks, subject), state, out);
     if settings.rpki_invalid == CheckAction::Reject
         && settings.validates_origin()
         && state == Some(Rov::Invalid)
@@ -275,18 +278,18 @@ fn aspa_findings(
 fn irr_findings(
     settings: &ImportSettings,
     data: &FilterData,
-    subject: &Subject,
+    (checks, subject): (&DataChecks<'_>, &Subject),
     state: Option<Rov>,
     out: &mut Findings,
 ) {
     let (CheckAction::Reject, Some(member)) = (settings.irr_invalid, settings.irr_member()) else {
         return;
     };
-    if is_left_out(settings, data) {
+    if checks.is_left_out {
         let text = "no IRR data have arrived for this member yet; see `rutter show sources`";
         return push(out, RejectReason::PrefixNotInAsSet, text);
     }
-    let found = subject.irr_verdict(settings, data, state);
+    let found = checks.irr_verdict(subject, state);
     let (Some(found), Some(irr)) = (found, data.irr.as_ref()) else {
         return;
     };

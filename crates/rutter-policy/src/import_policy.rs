@@ -2,19 +2,20 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use rutter_irr::OriginState;
 use rutter_net::{Asn, Family, Ipv4Prefix, Ipv6Prefix, Prefix};
 use rutter_rpki::{PathState, Rov};
 use rutter_wire::attr::Attributes;
 
 use crate::action_table::ActionTable;
-use crate::data_checks;
+use crate::data_checks::DataChecks;
 use crate::family_checks::{FamilyChecks, ipv4_checks, ipv6_checks};
 use crate::origin_state_community;
 use crate::path_checks::PathChecks;
 use crate::path_verification;
 use crate::{
-    FilterData, FilterDecision, Finding, ImportRule, ImportSettings, NextHop, NextHopRule,
-    OtcIngress, RejectReason, RouteVerdict, RuleSet, findings, otc_on_receive,
+    Evaluation, FilterData, FilterDecision, Finding, ImportRule, ImportSettings, NextHop,
+    NextHopRule, OtcIngress, RejectReason, RouteVerdict, RuleSet, findings, otc_on_receive,
 };
 
 /// The verdict on an attribute set.
@@ -32,6 +33,8 @@ pub struct AttrVerdict {
     pub origin: Option<Asn>,
     /// The validation state of the origin that the neighbor sends, where the policy uses it (RFC 8097).
     pub origin_state: Option<Rov>,
+    /// The state of the origin in the IRR data of the neighbor, if [`Evaluation::find_origins`] found it.
+    pub irr_origin: Option<OriginState>,
     /// The state of the path under the ASPAs, where the policy verifies paths.
     pub path: Option<PathState>,
     /// The rules of the operator's filters whose conditions on attributes hold.
@@ -221,6 +224,17 @@ impl ImportPolicy {
         self.v6.check(prefix.bits(), prefix.len(), blackhole)
     }
 
+    /// Returns whether checks of outside data, marks or filters may decide on routes.
+    #[inline]
+    pub fn has_later_checks(&self) -> bool {
+        !self.is_plain
+    }
+
+    /// The policy under one set of outside data, prepared for many routes.
+    pub fn under<'a>(&'a self, data: &'a FilterData) -> Evaluation<'a> {
+        Evaluation::new(self, data)
+    }
+
     /// Returns the verdict on a route. `attributes` is the result of [`Self::check_attributes`] under the same data.
     #[inline]
     pub fn judge(
@@ -251,14 +265,26 @@ impl ImportPolicy {
         attributes: &AttrVerdict,
         reject: Option<RejectReason>,
     ) -> RouteVerdict {
+        self.conclude_by(data, prefix, attributes, reject, || {
+            let checks = DataChecks::new(&self.settings, data);
+            checks.conclude(prefix, checks.locate(prefix), attributes, reject)
+        })
+    }
+
+    /// As [`Self::conclude`]. `check` evaluates the checks of outside data.
+    #[inline]
+    pub(crate) fn conclude_by(
+        &self,
+        data: &FilterData,
+        prefix: Prefix,
+        attributes: &AttrVerdict,
+        reject: Option<RejectReason>,
+        check: impl FnOnce() -> RouteVerdict,
+    ) -> RouteVerdict {
         match reject {
             Some(reason) if !self.settings.tag_rejected => RouteVerdict::Rejected(reason),
             None if self.is_decided_without_data(attributes) => RouteVerdict::PLAIN,
-            _ => {
-                let verdict =
-                    data_checks::conclude(&self.settings, data, prefix, attributes, reject);
-                self.filter(data, prefix, attributes, verdict)
-            }
+            _ => self.filter(data, prefix, attributes, check()),
         }
     }
 

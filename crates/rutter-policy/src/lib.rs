@@ -3,6 +3,7 @@
 //! ```text
 //! ImportSettings ─► ImportPolicy::check_attributes   once per attribute set
 //!                   ImportPolicy::judge              once per route, no allocation
+//!                   Evaluation::conclude             the same for many routes side by side
 //!                   ImportPolicy::all_reasons        for `rutter explain` and looking glasses
 //! ExportSettings ─► ExportPolicy::audience           once per attribute set
 //! ```
@@ -15,6 +16,7 @@ mod class;
 mod class_tags;
 mod custom_marks;
 mod data_checks;
+mod evaluation;
 mod export_policy;
 mod family_checks;
 mod filter;
@@ -43,6 +45,8 @@ pub use audience::AudienceSpec;
 pub use class::{Class, IrrPrefix};
 pub use class_tags::{ClassTag, TagState, Tags};
 pub use custom_marks::CustomMarks;
+pub use data_checks::DataPlaces;
+pub use evaluation::{DataPrefix, Evaluation, LANES};
 pub use export_policy::{Action, ActionCommunity, ExportPolicy, ExportSettings, WellKnown};
 pub use filter::{
     AsPathList, AsPathPatternError, CommunityList, CommunityPattern, Conditions, Filter,

@@ -162,6 +162,7 @@ impl Rib {
         if let Some(peer) = batch.peer()
             && !batch.is_empty()
         {
+            batch.conclude();
             let topology = self.topology.read();
             batch.reevaluate_under(&topology);
             let with = Apply {

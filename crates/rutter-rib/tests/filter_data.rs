@@ -115,6 +115,35 @@ fn a_batch_that_was_evaluated_under_former_data_is_evaluated_again() {
 }
 
 #[test]
+fn data_and_policies_that_change_within_a_batch_apply_to_all_its_routes() {
+    let mut lab = exchange(|_| {});
+    lab.push(0, &Block::new(&[1]).0, "185.1.0.0/16");
+    lab.push(0, &Block::new(&[2]).0, "185.0.0.0/20");
+    let now = data(&[(1, "185.1.0.0/16", 16), (3, "187.0.0.0/16", 16)]);
+    lab.rib.replace_filter_data(now, || {});
+    lab.push(0, &Block::new(&[1]).0, "187.0.0.0/16");
+    lab.rib.commit(&mut lab.batch);
+    let invalid = Some(RejectReason::RpkiInvalid);
+    assert_eq!(verdicts(&lab, "185.1.0.0/16"), [None], "now valid");
+    assert_eq!(verdicts(&lab, "187.0.0.0/16"), [invalid]);
+
+    let unchecked = client(0, |settings| settings.rpki_invalid = CheckAction::Off);
+    lab.push(0, &Block::new(&[1]).0, "187.0.0.0/17");
+    lab.rib.replace_neighbor(PeerId(0), unchecked);
+    lab.push(0, &Block::new(&[1]).0, "187.0.128.0/17");
+    lab.rib.commit(&mut lab.batch);
+    assert_eq!(verdicts(&lab, "187.0.0.0/17"), [None], "no longer checked");
+    assert_eq!(verdicts(&lab, "187.0.128.0/17"), [None]);
+
+    lab.push(0, &Block::new(&[1]).0, "187.0.0.0/18");
+    lab.rib.replace_neighbor(PeerId(0), client(0, |_| {}));
+    lab.push(0, &Block::new(&[1]).0, "187.0.64.0/18");
+    lab.rib.commit(&mut lab.batch);
+    assert_eq!(verdicts(&lab, "187.0.0.0/18"), [invalid], "checked again");
+    assert_eq!(verdicts(&lab, "187.0.64.0/18"), [invalid]);
+}
+
+#[test]
 fn a_session_that_comes_up_again_brings_no_former_data_back() {
     let mut lab = exchange(|_| {});
     let now = data(&[(1, "185.1.0.0/16", 16)]);

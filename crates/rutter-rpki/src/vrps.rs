@@ -1,5 +1,6 @@
 //! An immutable set of VRPs, and origin validation (RFC 6811).
 
+use rutter_lpm::Place;
 use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
 use crate::family_vrps::FamilyVrps;
@@ -73,9 +74,34 @@ impl Vrps {
     /// Validates a route origin (RFC 6811 §2), without allocation. A route without an origin (an empty path, or one that
     /// ends in a set) is never valid.
     pub fn validate(&self, prefix: Prefix, origin: Option<u32>) -> Rov {
+        self.validate_at(self.locate(prefix), prefix, origin)
+    }
+
+    /// As [`Self::validate`] for a prefix whose place is known.
+    #[inline]
+    pub fn validate_at(&self, place: Place, prefix: Prefix, origin: Option<u32>) -> Rov {
         match prefix {
-            Prefix::V4(p) => self.ipv4.validate(p, origin),
-            Prefix::V6(p) => self.ipv6.validate(p, origin),
+            Prefix::V4(p) => self.ipv4.validate(place, p, origin),
+            Prefix::V6(p) => self.ipv6.validate(place, p, origin),
         }
+    }
+
+    /// Finds the longest prefix with VRPs that covers `prefix`. All routes of the prefix share this place.
+    #[inline]
+    pub fn locate(&self, prefix: Prefix) -> Place {
+        match prefix {
+            Prefix::V4(p) => self.ipv4.locate(p),
+            Prefix::V6(p) => self.ipv6.locate(p),
+        }
+    }
+
+    /// [`Self::locate`] for many prefixes side by side, so that their cache misses overlap.
+    pub fn locate_all_ipv4(&self, prefixes: &[Ipv4Prefix], places: &mut [Place]) {
+        self.ipv4.locate_all(prefixes, places);
+    }
+
+    /// [`Self::locate`] for many prefixes side by side, so that their cache misses overlap.
+    pub fn locate_all_ipv6(&self, prefixes: &[Ipv6Prefix], places: &mut [Place]) {
+        self.ipv6.locate_all(prefixes, places);
     }
 }

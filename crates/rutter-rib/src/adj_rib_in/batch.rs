@@ -1,16 +1,18 @@
 //! A batch: the UPDATEs of one peer on their way into the shards.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use rutter_net::{AfiSafi, Family, Ipv4Prefix, Ipv6Prefix, PerFamily, Prefix};
 use rutter_policy::{AttrVerdict, FilterData, NextHop, RejectReason};
 use rutter_wire::attr::{self, AttrContext, Attributes, Disposition, Malformed};
 use rutter_wire::notification::Notification;
-use rutter_wire::{nlri, update};
+use rutter_wire::update;
 
 use crate::adj_rib_in::attr_set::{AUDIENCE_UNKNOWN, Summary};
 use crate::adj_rib_in::class_table::ClassTable;
+use crate::adj_rib_in::later_checks::LaterChecks;
+use crate::adj_rib_in::message::Message;
 use crate::adj_rib_in::route::State;
 use crate::adj_rib_in::shard::{Op, Stored, WITHDRAW};
 use crate::adj_rib_in::verdict::Verdict;
@@ -51,6 +53,10 @@ impl<K> Default for Ops<K> {
 pub struct Batch {
     sender: Option<Sender>,
     pub(crate) sets: Vec<AttrSet>,
+    /// The verdicts on `sets`, if the sender's policy has later checks: these follow in [`Batch::conclude`].
+    verdicts: Vec<AttrVerdict>,
+    /// The sender's policy or outside data changed after the first push: all routes are evaluated again.
+    is_mixed: bool,
     ipv4: Ops<Ipv4Prefix>,
     ipv6: Ops<Ipv6Prefix>,
     len: usize,
@@ -83,7 +89,7 @@ struct Common {
     set: u32,
     state: State,
     verdict: AttrVerdict,
-    /// No outside data are needed: see [`rutter_policy::ImportPolicy::is_decided_without_data`].
+    /// Nothing is left but what [`Batch::conclude`] adds.
     is_decided: bool,
 }
 
@@ -160,7 +166,7 @@ impl Batch {
         let same = known.is_none_or(|known| known.peer == peer);
         debug_assert!(same || self.is_empty(), "a batch is of one peer");
         let topology = rib.topology.read();
-        self.sender = topology.peer(peer).and_then(|held| {
+        let sender = topology.peer(peer).and_then(|held| {
             Some(Sender {
                 peer,
                 generation,
@@ -171,6 +177,15 @@ impl Batch {
                 classes: Arc::clone(&topology.classes),
             })
         });
+        let judges_like = |known: &Sender| {
+            let same = |new: &Sender| {
+                Arc::ptr_eq(&known.neighbor.import, &new.neighbor.import)
+                    && Arc::ptr_eq(&known.data, &new.data)
+            };
+            sender.as_ref().is_some_and(same)
+        };
+        self.is_mixed |= !self.is_empty() && !self.sender.as_ref().is_some_and(judges_like);
+        self.sender = sender;
         self.ipv4.by_shard.resize_with(rib.shards.len(), Vec::new);
         self.ipv6.by_shard.resize_with(rib.shards.len(), Vec::new);
         self.sender.is_some()
@@ -201,7 +216,8 @@ impl Batch {
         };
         let attributes = attr::parse(sections.attributes, &context, &mut pushed.faults);
         let mut message = Message::default();
-        message.read(sender, &sections, &attributes, self)?;
+        let parsed = (&mut self.ipv4.parsed, &mut self.ipv6.parsed);
+        message.read(&sender.session, &sections, &attributes, parsed)?;
         let worst = pushed.faults.iter().max_by_key(|fault| fault.disposition());
         let withdraw = match worst.map(|worst| (worst, worst.disposition())) {
             // A reset may take the place of disabling one family (RFC 7606 §2).
@@ -342,10 +358,14 @@ impl Batch {
             .in_epoch(sender.epoch[family])
             .with(State::LEAST_PREFERRED, verdict.graceful_shutdown);
         self.sets.push(set);
+        let has_later_checks = policy.has_later_checks();
+        if has_later_checks {
+            self.verdicts.push(verdict);
+        }
         Common {
             set: (self.sets.len() - 1) as u32,
             state,
-            is_decided: policy.is_decided_without_data(&verdict),
+            is_decided: has_later_checks || policy.is_decided_without_data(&verdict),
             verdict,
         }
     }
@@ -380,6 +400,26 @@ impl Batch {
         (&self.ipv4.by_shard[shard], &self.ipv6.by_shard[shard])
     }
 
+    /// Evaluates the checks that [`Batch::push`] left: those of outside data.
+    pub(crate) fn conclude(&mut self) {
+        let Some(sender) = self.sender.as_ref().filter(|_| !self.is_mixed) else {
+            return;
+        };
+        if self.verdicts.is_empty() {
+            return;
+        }
+        debug_assert_eq!(
+            self.verdicts.len(),
+            self.sets.len(),
+            "one policy judged all"
+        );
+        let (policy, data) = (&sender.neighbor.import, &sender.data);
+        let checks = LaterChecks::new(policy, data, &sender.classes, &mut self.verdicts);
+        let (ipv4, ipv6) = (&mut self.ipv4.by_shard, &mut self.ipv6.by_shard);
+        ipv4.iter_mut().for_each(|ops| checks.conclude(ops));
+        ipv6.iter_mut().for_each(|ops| checks.conclude(ops));
+    }
+
     /// Evaluates the routes again where the sender's policy or outside data changed after they were evaluated. The caller holds the
     /// topology until they are in the table.
     pub(crate) fn reevaluate_under(&mut self, topology: &Topology) {
@@ -390,7 +430,7 @@ impl Batch {
             return;
         };
         let same_data = Arc::ptr_eq(&topology.filter_data, &sender.data);
-        if same_data && Arc::ptr_eq(import, &sender.neighbor.import) {
+        if same_data && Arc::ptr_eq(import, &sender.neighbor.import) && !self.is_mixed {
             return;
         }
         sender.neighbor.import = Arc::clone(import);
@@ -417,75 +457,9 @@ impl Batch {
         self.sets
             .drain(..)
             .for_each(|set| rib.store.release_unrouted(set));
+        self.verdicts.clear();
+        self.is_mixed = false;
         self.len = 0;
-    }
-}
-
-/// The bounds of one message's prefixes in the batch's scratch memory.
-#[derive(Default)]
-struct Message {
-    ipv4_withdrawn: usize,
-    ipv6_withdrawn: usize,
-    /// The end of the prefixes in the message's own NLRI field.
-    ipv4_own_end: usize,
-    mp_next_hop: Option<NextHop>,
-    withdraw_all: bool,
-}
-
-impl Message {
-    /// Reads all NLRI into the scratch memory: withdrawn ones first.
-    fn read(
-        &mut self,
-        sender: &Sender,
-        sections: &update::Sections<'_>,
-        attributes: &Attributes<'_>,
-        batch: &mut Batch,
-    ) -> Result<(), Notification> {
-        let (ipv4, ipv6) = (&mut batch.ipv4.parsed, &mut batch.ipv6.parsed);
-        ipv4.clear();
-        ipv6.clear();
-        let session = &sender.session;
-        let path = |family: Family| session.family(family).is_some_and(|f| f.add_path_receive);
-        let fail = |fault: Malformed| fault.notification();
-        let (v4, v6) = (Family::Ipv4Unicast, Family::Ipv6Unicast);
-        let on = |family: Family| session.family(family).is_some();
-        if on(v4) {
-            nlri::parse_ipv4(sections.withdrawn, path(v4), ipv4).map_err(fail)?;
-        }
-        if let Some(unreach) = attributes.mp_unreach() {
-            match unreach.afi_safi.family().filter(|family| on(*family)) {
-                Some(Family::Ipv4Unicast) => {
-                    nlri::parse_ipv4(unreach.withdrawn, path(v4), ipv4).map_err(fail)?;
-                }
-                Some(Family::Ipv6Unicast) => {
-                    nlri::parse_ipv6(unreach.withdrawn, path(v6), ipv6).map_err(fail)?;
-                }
-                None => {}
-            }
-        }
-        self.ipv4_withdrawn = ipv4.len();
-        self.ipv6_withdrawn = ipv6.len();
-        if on(v4) {
-            nlri::parse_ipv4(sections.nlri, path(v4), ipv4).map_err(fail)?;
-        }
-        self.ipv4_own_end = ipv4.len();
-        if let Some(reach) = attributes.mp_reach() {
-            self.mp_next_hop = unpack(reach.next_hop);
-            match reach.afi_safi.family().filter(|family| on(*family)) {
-                Some(Family::Ipv4Unicast) => {
-                    nlri::parse_ipv4(reach.nlri, path(v4), ipv4).map_err(fail)?;
-                }
-                Some(Family::Ipv6Unicast) => {
-                    nlri::parse_ipv6(reach.nlri, path(v6), ipv6).map_err(fail)?;
-                }
-                None => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn announced_become_withdrawn(&mut self) {
-        self.withdraw_all = true;
     }
 }
 
@@ -540,7 +514,7 @@ impl Common {
         op
     }
 
-    /// Adds the checks of outside data.
+    /// Adds the class that the attributes alone determine.
     #[inline(never)]
     fn conclude<K: Copy + Into<Prefix>>(
         &self,
@@ -553,20 +527,6 @@ impl Common {
         op.state = state_under(self.state, verdict);
         op.verdict = sender.classes.verdict(verdict);
     }
-}
-
-fn unpack(octets: &[u8]) -> Option<NextHop> {
-    if let Ok(ipv4) = <[u8; 4]>::try_from(octets) {
-        return Some(NextHop::V4(Ipv4Addr::from(ipv4)));
-    }
-    let global = Ipv6Addr::from(*octets.first_chunk::<16>()?);
-    let second = octets
-        .get(16..32)
-        .and_then(|o| <[u8; 16]>::try_from(o).ok());
-    Some(NextHop::V6 {
-        global,
-        link_local: second.map(Ipv6Addr::from),
-    })
 }
 
 fn pack(next_hop: NextHop, out: &mut [u8; 32]) -> &[u8] {

@@ -5,6 +5,8 @@ pub(crate) mod batch;
 pub(crate) mod class_table;
 pub(crate) mod edit;
 pub(crate) mod epochs;
+pub(crate) mod later_checks;
+pub(crate) mod message;
 pub(crate) mod multi_route_edit;
 pub(crate) mod one_pass_edit;
 pub(crate) mod path_limits;

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use rutter_lpm::Net;
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
+use rutter_policy::DataPrefix;
 
 use crate::adj_rib_in::attr_set::AttrStore;
 use crate::adj_rib_in::edit::{Edit, Edited};
@@ -25,7 +26,7 @@ use crate::topology::Topology;
 use crate::{AttrSet, PeerId};
 
 /// A prefix type with a table in every shard.
-pub(crate) trait Stored: Nlri + Net {
+pub(crate) trait Stored: Nlri + Net + DataPrefix {
     fn table(shard: &Shard) -> &Table<Self>;
     fn table_mut(shard: &mut Shard) -> &mut Table<Self>;
     fn records(inbox: &mut Inbox) -> &mut Vec<Record<Self>>;

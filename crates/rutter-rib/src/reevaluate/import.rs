@@ -213,8 +213,13 @@ impl<'a> Judge<'a> {
     pub fn check_attributes(&self, family: Family, attrs: &AttrSet) -> AttrVerdict {
         let next_hop = attrs.policy_next_hop();
         let attributes = attrs.attributes();
-        self.import
-            .check_attributes(self.data, &attributes, next_hop, family)
+        let (import, data) = (self.import, self.data);
+        let verdict = import.check_attributes(data, &attributes, next_hop, family);
+        let mut verdicts = [verdict];
+        if import.has_later_checks() {
+            import.under(data).find_origins(&mut verdicts);
+        }
+        verdicts[0]
     }
 
     /// Returns the verdict on a route, and its state under it.

@@ -1,0 +1,105 @@
+//! An import policy under one set of outside data, prepared for many routes.
+
+use rutter_irr::{MemberChecks, OriginState};
+use rutter_lpm::Place;
+use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
+use rutter_rpki::Vrps;
+
+use crate::data_checks::{DataChecks, DataPlaces};
+use crate::{AttrVerdict, FilterData, ImportPolicy, RejectReason, RouteVerdict};
+
+/// The number of routes that one call evaluates side by side.
+pub const LANES: usize = 32;
+
+/// An import policy under one set of outside data, prepared for many routes. Their look-ups advance side by side, so that
+/// their cache misses overlap.
+#[derive(Clone, Copy, Debug)]
+pub struct Evaluation<'a> {
+    policy: &'a ImportPolicy,
+    data: &'a FilterData,
+    checks: DataChecks<'a>,
+}
+
+/// A prefix type that outside data can be searched for.
+pub trait DataPrefix: Copy + Into<Prefix> {
+    /// The places of prefixes among the VRPs.
+    fn locate_in_vrps(vrps: &Vrps, prefixes: &[Self], places: &mut [Place]);
+    /// The places of prefixes among the registrations.
+    fn locate_in_irr(irr: &MemberChecks<'_>, prefixes: &[Self], places: &mut [Place]);
+}
+
+impl DataPrefix for Ipv4Prefix {
+    fn locate_in_vrps(vrps: &Vrps, prefixes: &[Self], places: &mut [Place]) {
+        vrps.locate_all_ipv4(prefixes, places);
+    }
+    fn locate_in_irr(irr: &MemberChecks<'_>, prefixes: &[Self], places: &mut [Place]) {
+        irr.locate_all_ipv4(prefixes, places);
+    }
+}
+
+impl DataPrefix for Ipv6Prefix {
+    fn locate_in_vrps(vrps: &Vrps, prefixes: &[Self], places: &mut [Place]) {
+        vrps.locate_all_ipv6(prefixes, places);
+    }
+    fn locate_in_irr(irr: &MemberChecks<'_>, prefixes: &[Self], places: &mut [Place]) {
+        irr.locate_all_ipv6(prefixes, places);
+    }
+}
+
+impl<'a> Evaluation<'a> {
+    pub(crate) fn new(policy: &'a ImportPolicy, data: &'a FilterData) -> Self {
+        Evaluation {
+            policy,
+            data,
+            checks: DataChecks::new(policy.settings(), data),
+        }
+    }
+
+    /// Adds the states of the origins in the IRR data to verdicts on attributes, so that routes need not search for them.
+    pub fn find_origins(&self, verdicts: &mut [AttrVerdict]) {
+        let Some(irr) = self.checks.irr() else {
+            return;
+        };
+        for verdicts in verdicts.chunks_mut(LANES) {
+            let mut origins = [0; LANES];
+            let mut states = [OriginState::Unchecked; LANES];
+            for (origin, verdict) in origins.iter_mut().zip(&*verdicts) {
+                *origin = verdict.origin.map_or(0, |asn| asn.0);
+            }
+            let count = verdicts.len();
+            irr.origin_states(&origins[..count], &mut states[..count]);
+            for (verdict, state) in verdicts.iter_mut().zip(states) {
+                verdict.irr_origin = Some(state);
+            }
+        }
+    }
+
+    /// Finds the places of up to [`LANES`] prefixes in outside data.
+    pub fn locate_all<K: DataPrefix>(&self, prefixes: &[K]) -> [DataPlaces; LANES] {
+        let (mut vrps, mut irr) = ([Place::default(); LANES], [Place::default(); LANES]);
+        if let Some(data) = self.checks.vrps() {
+            K::locate_in_vrps(data, prefixes, &mut vrps);
+        }
+        if let Some(data) = self.checks.irr() {
+            K::locate_in_irr(data, prefixes, &mut irr);
+        }
+        std::array::from_fn(|lane| DataPlaces {
+            vrps: vrps[lane],
+            irr: irr[lane],
+        })
+    }
+
+    /// As [`ImportPolicy::conclude`] for a prefix whose places are known.
+    #[inline]
+    pub fn conclude(
+        &self,
+        prefix: Prefix,
+        places: DataPlaces,
+        attributes: &AttrVerdict,
+        reject: Option<RejectReason>,
+    ) -> RouteVerdict {
+        let check = || self.checks.conclude(prefix, places, attributes, reject);
+        let (policy, data) = (self.policy, self.data);
+        policy.conclude_by(data, prefix, attributes, reject, check)
+    }
+}
