@@ -9,7 +9,9 @@ use crate::connection::ConnectionKey;
 use crate::mailbox::{Clear, Command};
 use crate::neighbor_settings::NeighborSettings;
 use crate::peer::Peer;
+use crate::peer_table::{Change, Order};
 use crate::session_driver::SessionDriver;
+use crate::status::PeerStatus;
 use crate::transport;
 
 /// Carries out commands with the sessions of a thread.
@@ -19,9 +21,7 @@ impl CommandRunner<'_> {
     /// Carries out one command.
     pub(crate) fn run(&mut self, command: Command) {
         match command {
-            Command::Add(settings) => self.add(*settings),
-            Command::Remove(address) => self.remove(address),
-            Command::Replace { settings, reset } => self.replace(*settings, reset),
+            Command::Settle(address) => self.settle(address),
             Command::Accepted { remote, stream } => self.accepted(remote, stream),
             Command::Clear { neighbor, action } => self.clear(neighbor, action),
             Command::OutLimitExceeded {
@@ -49,12 +49,32 @@ impl CommandRunner<'_> {
         }
     }
 
-    fn add(&mut self, settings: NeighborSettings) {
-        let address = settings.config.address;
+    /// Makes a neighbor what it should be.
+    fn settle(&mut self, address: IpAddr) {
+        if self.0.is_stopping() {
+            return;
+        }
         let shared = Arc::clone(&self.0.shared);
-        let Some(status) = shared.peers.find(address) else {
+        let Some((order, status)) = shared.peers.take_order(address) else {
             return;
         };
+        match (order, self.0.peers.find(address)) {
+            (Order::Remove, Some(slot)) => self.remove(slot),
+            (Order::Run(run), Some(slot)) if run.change < Change::Replace => {
+                self.replace(slot, *run.settings, run.change == Change::Reset);
+            }
+            (Order::Run(run), Some(slot)) if run.adds => self.succeed(slot, *run.settings),
+            (Order::Run(_), Some(slot)) => self.remove(slot),
+            (Order::Run(run), None) if run.adds => self.add(*run.settings, status),
+            // A dynamic neighbor that has left.
+            (Order::Remove | Order::Run(_), None) => self.0.forget(address),
+        }
+    }
+
+    /// Adds a neighbor; there is none with its address.
+    fn add(&mut self, settings: NeighborSettings, status: Arc<PeerStatus>) {
+        let address = settings.config.address;
+        let shared = Arc::clone(&self.0.shared);
         let dynamic = settings.dynamic.is_some();
         let shutdown = settings.config.session.shutdown.is_some();
         let mut peer = Peer::new(settings, status, shared.seed_for(address));
@@ -70,40 +90,56 @@ impl CommandRunner<'_> {
         }
     }
 
-    fn remove(&mut self, address: IpAddr) {
-        let Some(slot) = self.0.peers.find(address) else {
-            return;
-        };
-        let input = Input::Stop {
-            reason: StopReason::Deconfigured,
-            text: "",
-        };
-        self.0.handle(slot, input);
+    fn remove(&mut self, slot: usize) {
+        let address = self.end(slot);
         self.0.remove_peer(slot);
-        tracing::info!(peer = %address, "neighbor removed");
+        if let Some(address) = address {
+            tracing::info!(peer = %address, "neighbor removed");
+        }
     }
 
-    fn replace(&mut self, settings: NeighborSettings, reset: bool) {
-        let shared = Arc::clone(&self.0.shared);
-        let Some(slot) = self.0.peers.find(settings.config.address) else {
-            return self.add_removed(settings);
+    /// Ends the session of a neighbor that is to be removed.
+    fn end(&mut self, slot: usize) -> Option<IpAddr> {
+        let peer = self.0.peers.get_mut(slot)?;
+        let address = peer.address();
+        // The neighbor must not be removed because it left.
+        peer.settings.dynamic = None;
+        self.stop(slot, StopReason::Deconfigured, "");
+        Some(address)
+    }
+
+    /// Replaces a neighbor by another one with the same address.
+    fn succeed(&mut self, slot: usize, settings: NeighborSettings) {
+        let Some(address) = self.end(slot) else {
+            return;
         };
+        self.0.take_out(slot);
+        let shared = Arc::clone(&self.0.shared);
+        let status = Arc::new(shared.status_on(&settings, self.0.thread()));
+        shared.peers.set_status(address, &status);
+        self.add(settings, status);
+    }
+
+    fn replace(&mut self, slot: usize, mut settings: NeighborSettings, reset: bool) {
+        let shared = Arc::clone(&self.0.shared);
         let Some(peer) = self.0.peers.get_mut(slot) else {
             return;
         };
+        let lacks_facts = peer.keep_facts(&shared.config.read(), &mut settings);
         let address = settings.config.address;
         let old_shutdown = peer.settings.config.session.shutdown.clone();
         let new_shutdown = settings.config.session.shutdown.clone();
         let (config, table) = (Arc::clone(&settings.config), settings.table.clone());
         let dynamic = settings.dynamic.is_some();
-        let network = settings.dynamic.as_ref().map(|section| section.prefix);
-        shared.peers.set_network(config.address, network);
         peer.session.set_config(settings.session.clone());
         peer.settings = settings;
         peer.status.with(|details| {
             details.config = config;
             details.dynamic = dynamic;
         });
+        if let (true, false, Some(id)) = (lacks_facts, reset, peer.id) {
+            shared.rib.replace_neighbor(id, table.clone());
+        }
         if reset {
             let input = Input::Reset {
                 reason: ResetReason::ConfigChange,
@@ -124,17 +160,6 @@ impl CommandRunner<'_> {
             }
             (Some(_), None) => self.0.handle(slot, Input::Start),
             _ => {}
-        }
-    }
-
-    /// Adds a neighbor that disappeared before its new settings arrived: an earlier reload removed it, or it was
-    /// dynamic and is configured now. A neighbor that is still dynamic is added when it connects.
-    fn add_removed(&mut self, settings: NeighborSettings) {
-        if settings.dynamic.is_some() {
-            return;
-        }
-        if let Err(error) = self.0.shared.add_peer(settings) {
-            tracing::error!(%error, "neighbor not added");
         }
     }
 
@@ -209,3 +234,7 @@ impl CommandRunner<'_> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "commands_tests.rs"]
+mod tests;

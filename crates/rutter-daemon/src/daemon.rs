@@ -27,11 +27,11 @@ use crate::mailbox::{Command, Mailbox};
 use crate::management::ControlSocket;
 use crate::mrt::Archive;
 use crate::neighbor_settings::NeighborSettings;
+use crate::peer_table::{Change, PeerTable};
 use crate::reactor::{self, Reactor, WAKE};
 use crate::restart::{self, Restart, Stop};
 use crate::shared::{Clock, Loaded, Shared, StopOrder, StopRequest, Thread, unix_us};
 use crate::signals::Signals;
-use crate::status::PeerTable;
 use crate::{logging, memory, missing_routes, outbound_limits, privileges, web};
 
 /// Starts daemons.
@@ -154,6 +154,16 @@ impl Prepared {
         let _ = self.handle.shared.collected.set(collected);
     }
 
+    /// The daemon without threads of its own, for tests that carry out their turns.
+    #[cfg(test)]
+    pub(crate) fn without_threads(self) -> (Arc<Shared>, Vec<Poll>) {
+        self.handle.shared.stopping.store(true, Ordering::Release);
+        let shared = Arc::clone(&self.handle.shared);
+        drop(self.handle);
+        shared.stopping.store(false, Ordering::Release);
+        (shared, self.polls)
+    }
+
     /// Starts the threads.
     pub fn start(mut self) -> Result<Handle, StartError> {
         self.handle.spawn(self.polls)?;
@@ -177,12 +187,8 @@ impl Handle {
             self.reactors.push(thread);
         }
         for neighbor in &config.neighbors {
-            if let Err(error) = self
-                .shared
-                .add_peer(NeighborSettings::new(&config, neighbor))
-            {
-                tracing::error!(peer = %neighbor.address, %error, "neighbor not added");
-            }
+            let settings = NeighborSettings::new(&config, neighbor);
+            self.shared.run_peer(settings, Change::Live);
         }
         let accepting = Acceptor::new(Arc::clone(&self.shared)).map_err(failed("listen"))?;
         let (acceptor, waker) = accepting;

@@ -36,6 +36,7 @@ mod neighbor_settings;
 mod outbound_limits;
 mod peer;
 mod peer_log_limits;
+mod peer_table;
 mod peers;
 mod privileges;
 mod reactor;

@@ -13,7 +13,7 @@ use rutter_net::Asn;
 
 use crate::mailbox::Command;
 use crate::neighbor_settings::NeighborSettings;
-use crate::shared::{PostError, Shared};
+use crate::shared::Shared;
 use crate::sockopt::KeyScope;
 use crate::transport;
 
@@ -154,7 +154,7 @@ impl Acceptor {
         }
     }
 
-    fn hand_over(&mut self, stream: TcpStream, remote: IpAddr) {
+    pub(crate) fn hand_over(&mut self, stream: TcpStream, remote: IpAddr) {
         if self.shared.peers.find(remote).is_none()
             && let Err(reason) = self.admit(remote)
         {
@@ -173,7 +173,8 @@ impl Acceptor {
 
     /// Adds a neighbor for an address that a `[[dynamic-neighbor]]` section covers.
     fn admit(&self, remote: IpAddr) -> Result<(), Refusal> {
-        let config = Arc::clone(&self.shared.config.read());
+        // A reload that begins now finds the neighbor: it waits for this lock first.
+        let config = self.shared.config.read();
         let sections = &config.dynamic_neighbors;
         let section = sections.iter().find(|d| d.admits(remote));
         let section = section.ok_or(Refusal::NotConfigured)?;
@@ -182,7 +183,8 @@ impl Acceptor {
             return Err(Refusal::Limit(section.limit));
         }
         let settings = NeighborSettings::dynamic(&config, section, remote, Asn(0));
-        self.shared.add_peer(settings).map_err(Refusal::NotPosted)
+        self.shared.admit_peer(settings);
+        Ok(())
     }
 }
 
@@ -190,7 +192,6 @@ impl Acceptor {
 enum Refusal {
     NotConfigured,
     Limit(u32),
-    NotPosted(PostError),
 }
 
 impl std::fmt::Display for Refusal {
@@ -201,7 +202,6 @@ impl std::fmt::Display for Refusal {
                 f,
                 "the dynamic-neighbor section has reached its limit of {n} sessions"
             ),
-            Refusal::NotPosted(error) => error.fmt(f),
         }
     }
 }

@@ -12,19 +12,10 @@ use rutter_config::MaxPrefix;
 use rutter_net::Family;
 use rutter_session::StopReason;
 
-use crate::neighbor_settings::NeighborSettings;
-
 /// A command to the thread that owns a neighbor.
 pub(crate) enum Command {
-    /// Add a neighbor and start its session.
-    Add(Box<NeighborSettings>),
-    /// Remove a neighbor: end its session and remove its routes.
-    Remove(IpAddr),
-    /// Replace the settings of a neighbor. With `reset`, its session restarts with them.
-    Replace {
-        settings: Box<NeighborSettings>,
-        reset: bool,
-    },
+    /// Carry out the order that waits for a neighbor in the [`crate::peer_table::PeerTable`].
+    Settle(IpAddr),
     /// Give an accepted connection to the neighbor's session.
     Accepted { remote: IpAddr, stream: TcpStream },
     /// Carry out an operator's action on one session.
@@ -61,7 +52,7 @@ pub(crate) struct Mailbox {
     waker: Waker,
 }
 
-/// The largest number of waiting commands. A thread takes all of them in each turn.
+/// The largest number of waiting commands besides [`Command::Settle`]. A thread takes all of them in each turn.
 const CAPACITY: usize = 16_384;
 
 impl Mailbox {
@@ -83,6 +74,12 @@ impl Mailbox {
         drop(commands);
         self.wake();
         Ok(())
+    }
+
+    /// Queues that an order waits for a neighbor. The queue has room for it always: each neighbor has one at a time.
+    pub(crate) fn post_order(&self, address: IpAddr) {
+        self.commands.lock().push_back(Command::Settle(address));
+        self.wake();
     }
 
     /// Makes the thread's poll return. Further calls have no effect until [`Mailbox::acknowledge`].

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use rutter_config::MaxPrefix;
+use rutter_config::{Config, MaxPrefix};
 use rutter_net::{Family, PerFamily};
 use rutter_rib::{ClientStream, FamilyInfo, NotKept, PeerId, Retain, Rib, SessionInfo, Sweeper};
 use rutter_session::{
@@ -145,6 +145,29 @@ impl Peer {
         if let Some(id) = self.id {
             shared.rib.replace_neighbor(id, self.settings.table.clone());
         }
+    }
+
+    /// Adds facts of the established session to new settings: the AS of a dynamic neighbor and our own address. Returns
+    /// whether the settings lacked one, because the session was established after they were made.
+    pub(crate) fn keep_facts(&self, config: &Config, settings: &mut NeighborSettings) -> bool {
+        let Some(established) = &self.established else {
+            return false;
+        };
+        let (address, asn) = (self.address(), self.settings.config.asn);
+        let section = settings
+            .dynamic
+            .clone()
+            .filter(|_| settings.config.asn != asn);
+        let lacks_asn = section.is_some();
+        if let Some(section) = section {
+            *settings = NeighborSettings::dynamic(config, &section, address, asn);
+        }
+        let known = (settings.table.local_ipv4, settings.table.local_ipv6);
+        let connection = self.connections[established.connection.index()].as_ref();
+        if let Some(local) = connection.and_then(|c| c.socket.local_addr().ok()) {
+            settings.set_local(transport::canonical(local.ip()));
+        }
+        lacks_asn || known != (settings.table.local_ipv4, settings.table.local_ipv6)
     }
 
     /// Starts the session in the table. Returns `false` if the table has no place for the neighbor.

@@ -13,10 +13,10 @@ use rutter_web::WebServer;
 
 use crate::filter_sources::FilterSources;
 use crate::logging;
-use crate::mailbox::Command;
 use crate::mrt::Archive;
 use crate::neighbor_settings::NeighborSettings;
-use crate::shared::{PostError, Shared, unix_us};
+use crate::peer_table::Change;
+use crate::shared::{Shared, unix_us};
 use crate::status::PeerStatus;
 use crate::transport;
 use crate::web;
@@ -140,10 +140,7 @@ fn apply(shared: &Arc<Shared>, old: &Config, new: &Config, diff: &Diff) {
             .replace_export(Arc::new(ExportPolicy::new(export)), flush);
     }
     for &address in &diff.removed {
-        report(
-            address,
-            shared.post_to_peer(address, Command::Remove(address)),
-        );
+        shared.remove_peer(address);
     }
     let mut changes = Changes::default();
     for changed in &diff.changed {
@@ -151,7 +148,8 @@ fn apply(shared: &Arc<Shared>, old: &Config, new: &Config, diff: &Diff) {
     }
     for &address in &diff.added {
         if let Some(neighbor) = new.neighbors.iter().find(|n| n.address == address) {
-            report(address, add(shared, NeighborSettings::new(new, neighbor)));
+            // A dynamic neighbor with the same address is replaced.
+            shared.run_peer(NeighborSettings::new(new, neighbor), Change::Reset);
         }
     }
     let has_other_rtts = old.communities.rtts != new.communities.rtts;
@@ -165,45 +163,21 @@ fn apply(shared: &Arc<Shared>, old: &Config, new: &Config, diff: &Diff) {
     }
 }
 
-/// Adds a neighbor. A dynamic neighbor with the same address is replaced.
-fn add(shared: &Shared, settings: NeighborSettings) -> Result<(), PostError> {
-    let address = settings.config.address;
-    if shared.peers.find(address).is_none() {
-        return shared.add_peer(settings);
-    }
-    let settings = Box::new(settings);
-    shared.post_to_peer(
-        address,
-        Command::Replace {
-            settings,
-            reset: true,
-        },
-    )
-}
-
 /// New settings of existing neighbors.
 #[derive(Default)]
 struct Changes {
     /// The neighbors whose sessions continue: the table re-evaluates their routes.
     reevaluated: Vec<(PeerId, rutter_rib::Neighbor)>,
-    /// The commands to the threads of the sessions.
-    posted: Vec<(IpAddr, Command)>,
+    /// The settings for the threads of the sessions.
+    settings: Vec<(NeighborSettings, Change)>,
 }
 
 impl Changes {
-    fn add(
-        &mut self,
-        address: IpAddr,
-        peer: Option<PeerId>,
-        settings: NeighborSettings,
-        reset: bool,
-    ) {
-        if let (false, Some(peer)) = (reset, peer) {
+    fn add(&mut self, peer: Option<PeerId>, settings: NeighborSettings, change: Change) {
+        if let (Change::Live, Some(peer)) = (change, peer) {
             self.reevaluated.push((peer, settings.table.clone()));
         }
-        let settings = Box::new(settings);
-        self.posted
-            .push((address, Command::Replace { settings, reset }));
+        self.settings.push((settings, change));
     }
 
     /// Re-evaluating the routes of a large table takes time. It runs here instead of on the I/O threads, and in one walk
@@ -212,8 +186,8 @@ impl Changes {
         shared
             .rib
             .replace_neighbors(self.reevaluated, || shared.flush());
-        for (address, command) in self.posted {
-            report(address, shared.post_to_peer(address, command));
+        for (settings, change) in self.settings {
+            shared.run_peer(settings, change);
         }
     }
 }
@@ -223,13 +197,19 @@ fn change(shared: &Shared, new: &Config, changed: &Changed, changes: &mut Change
     let Some(neighbor) = new.neighbors.iter().find(|n| n.address == address) else {
         return;
     };
-    let Some(status) = shared.peers.find(address) else {
-        return report(address, add(shared, NeighborSettings::new(new, neighbor)));
-    };
     let mut settings = NeighborSettings::new(new, neighbor);
-    keep_local(&mut settings, &status);
-    let peer = status.with(|d| d.peer);
-    changes.add(address, peer, settings, changed.needs_session_reset);
+    let status = shared.peers.find(address);
+    if let Some(status) = &status {
+        keep_local(&mut settings, status);
+    }
+    let peer = status.as_ref().and_then(|status| status.with(|d| d.peer));
+    let is_another = changed.keys.iter().any(|key| key == "asn");
+    let change = match changed.needs_session_reset {
+        true if is_another => Change::Replace,
+        true => Change::Reset,
+        false => Change::Live,
+    };
+    changes.add(peer, settings, change);
 }
 
 /// Keeps our own address, which the connection determined.
@@ -246,7 +226,9 @@ fn change_dynamic(shared: &Shared, old: &Config, new: &Config, changes: &mut Cha
     for status in shared.peers.all() {
         let (dynamic, address, asn, peer) =
             status.with(|d| (d.dynamic, d.config.address, d.config.asn, d.peer));
-        if !dynamic {
+        // The neighbor may be configured now, while its thread does not know it yet.
+        let is_configured = new.neighbors.iter().any(|n| n.address == address);
+        if !dynamic || is_configured {
             continue;
         }
         let section = |config: &Config| {
@@ -254,16 +236,16 @@ fn change_dynamic(shared: &Shared, old: &Config, new: &Config, changes: &mut Cha
             sections.find(|d| d.admits(address)).cloned()
         };
         let Some(now) = section(new) else {
-            report(
-                address,
-                shared.post_to_peer(address, Command::Remove(address)),
-            );
+            shared.remove_peer(address);
             continue;
         };
         let mut settings = NeighborSettings::dynamic(new, &now, address, asn);
         keep_local(&mut settings, &status);
-        let reset = section(old).as_ref() != Some(&now);
-        changes.add(address, peer, settings, reset);
+        let change = match section(old).as_ref() == Some(&now) {
+            true => Change::Live,
+            false => Change::Reset,
+        };
+        changes.add(peer, settings, change);
     }
 }
 
@@ -352,12 +334,6 @@ fn change_web(running: &mut Option<WebServer>, new: Option<&Web>, prepared: Opti
     }
     if let (Some(server), Some(new)) = (running, new) {
         server.set_requests_per_second(new.requests_per_second);
-    }
-}
-
-fn report(peer: IpAddr, posted: Result<(), PostError>) {
-    if let Err(error) = posted {
-        tracing::error!(%peer, %error, "a change was not applied");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Passes inputs to the sessions of a thread and carries out the outputs.
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -412,17 +413,31 @@ impl SessionDriver {
 
     /// Removes a neighbor whose session is down. Its routes leave the table in steps.
     pub(crate) fn remove_peer(&mut self, slot: usize) {
-        let Some(peer) = self.peers.remove(slot) else {
-            return;
-        };
+        if let Some(address) = self.take_out(slot) {
+            self.forget(address);
+        }
+    }
+
+    /// As [`SessionDriver::remove_peer`], but another neighbor follows at the address at once.
+    pub(crate) fn take_out(&mut self, slot: usize) -> Option<IpAddr> {
+        let peer = self.peers.remove(slot)?;
         if let Some(id) = peer.id {
             let rib = &self.shared.rib;
             rib.remove_neighbor_in_steps(id, &mut self.sweeper);
         }
         self.deadlines.forget(slot);
         self.shared.restart.removed(peer.address());
-        self.shared.peers.remove(peer.address());
-        self.shared.release_thread(self.thread);
+        Some(peer.address())
+    }
+
+    /// Forgets a neighbor that is not on this thread any more.
+    pub(crate) fn forget(&mut self, address: IpAddr) {
+        self.shared.peer_removed(address, self.thread);
+    }
+
+    /// The number of this thread.
+    pub(crate) fn thread(&self) -> usize {
+        self.thread
     }
 
     /// The longest message to accept from a connection; `None` if it is closed.

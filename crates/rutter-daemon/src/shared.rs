@@ -19,9 +19,10 @@ use crate::logging::LogRing;
 use crate::mailbox::{Command, Mailbox};
 use crate::mrt::Archive;
 use crate::neighbor_settings::NeighborSettings;
+use crate::peer_table::{Change, PeerTable, Recorded, Run};
 use crate::reactor::Reactor;
 use crate::restart::Restart;
-use crate::status::{PeerStatus, PeerTable};
+use crate::status::PeerStatus;
 
 /// The shared state of one daemon.
 pub(crate) struct Shared {
@@ -97,23 +98,66 @@ impl Shared {
         self.jitter.hash_one(address)
     }
 
-    /// Passes a new neighbor to a thread, which starts its session.
-    pub(crate) fn add_peer(&self, settings: NeighborSettings) -> Result<(), PostError> {
-        let thread = self.claim_thread();
+    /// Gives a configured neighbor new settings, or adds it. `change` is for a neighbor that is there.
+    pub(crate) fn run_peer(&self, settings: NeighborSettings, change: Change) {
+        let run = Run {
+            adds: settings.dynamic.is_none(),
+            settings: Box::new(settings),
+            change,
+        };
+        let address = run.settings.config.address;
+        let recorded = self.peers.run(run, |settings| self.new_status(settings));
+        self.settle(address, recorded);
+    }
+
+    /// Adds a dynamic neighbor that connects, unless there is a neighbor with its address.
+    pub(crate) fn admit_peer(&self, settings: NeighborSettings) {
         let address = settings.config.address;
-        let dynamic = settings.dynamic.is_some();
-        let config = Arc::clone(&settings.config);
-        let status = PeerStatus::new(config, thread, dynamic, self.clock.now_ms());
-        self.peers.insert(address, Arc::new(status));
-        let section = settings.dynamic.as_ref();
-        let network = section.map(|section| section.prefix);
-        self.peers.set_network(address, network);
-        let posted = self.post(thread, Command::Add(Box::new(settings)));
-        if posted.is_err() {
-            self.peers.remove(address);
+        let run = Run {
+            settings: Box::new(settings),
+            change: Change::Live,
+            adds: true,
+        };
+        let recorded = self
+            .peers
+            .run_new(run, |settings| self.new_status(settings));
+        recorded
+            .into_iter()
+            .for_each(|recorded| self.settle(address, recorded));
+    }
+
+    /// Removes a neighbor.
+    pub(crate) fn remove_peer(&self, address: IpAddr) {
+        let recorded = self.peers.remove(address);
+        recorded
+            .into_iter()
+            .for_each(|recorded| self.settle(address, recorded));
+    }
+
+    /// Forgets a neighbor that its thread has removed or never had, unless it should be there again.
+    pub(crate) fn peer_removed(&self, address: IpAddr, thread: usize) {
+        let successor = |settings: &NeighborSettings| self.status_on(settings, thread);
+        if self.peers.removed(address, successor) {
             self.release_thread(thread);
         }
-        posted
+    }
+
+    fn new_status(&self, settings: &NeighborSettings) -> PeerStatus {
+        self.status_on(settings, self.claim_thread())
+    }
+
+    /// The state of a new neighbor on a thread.
+    pub(crate) fn status_on(&self, settings: &NeighborSettings, thread: usize) -> PeerStatus {
+        let config = Arc::clone(&settings.config);
+        let dynamic = settings.dynamic.is_some();
+        PeerStatus::new(config, thread, dynamic, self.clock.now_ms())
+    }
+
+    fn settle(&self, address: IpAddr, recorded: Recorded) {
+        if recorded.is_first {
+            let mailbox = &self.threads[recorded.thread].mailbox;
+            mailbox.post_order(address);
+        }
     }
 
     /// Posts a command to the thread that owns a neighbor.

@@ -1,19 +1,16 @@
 //! The published state of each session: readers need not ask the thread that owns it.
 
-use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::Mutex;
 use rutter_api::{Direction, MessageCounts, NegotiatedRow, SessionRow, SessionState, TimerRow};
 use rutter_config::{Neighbor, NeighborKind};
-use rutter_net::{Family, PerFamily, Prefix};
+use rutter_net::{Family, PerFamily};
 use rutter_rib::PeerId;
 use rutter_session::{Feature, Negotiated, OneSidedOffer, Session, State, Stats, Timer};
 use rutter_wire::frame::MessageType;
-
-use crate::dynamic_counts::DynamicCounts;
 
 /// The published state of a session: counters without a lock, the other fields behind a lock that is held briefly.
 pub(crate) struct PeerStatus {
@@ -307,45 +304,4 @@ fn feature(feature: Feature) -> String {
 fn chosen(options: &[(bool, &str)]) -> Vec<String> {
     let on = options.iter().filter(|(on, _)| *on);
     on.map(|(_, name)| (*name).to_owned()).collect()
-}
-
-/// The published states of all sessions, by address.
-#[derive(Default)]
-pub(crate) struct PeerTable {
-    peers: RwLock<BTreeMap<IpAddr, Arc<PeerStatus>>>,
-    dynamic: Mutex<DynamicCounts>,
-}
-
-impl PeerTable {
-    pub(crate) fn insert(&self, address: IpAddr, status: Arc<PeerStatus>) {
-        self.peers.write().insert(address, status);
-    }
-
-    pub(crate) fn remove(&self, address: IpAddr) {
-        self.peers.write().remove(&address);
-        self.set_network(address, None);
-    }
-
-    /// Sets the network of a neighbor's `[[dynamic-neighbor]]` section, if it has one.
-    pub(crate) fn set_network(&self, address: IpAddr, network: Option<Prefix>) {
-        self.dynamic.lock().set(address, network);
-    }
-
-    /// The number of dynamic neighbors of a section with this network.
-    pub(crate) fn dynamic_count(&self, network: Prefix) -> usize {
-        self.dynamic.lock().of(network)
-    }
-
-    pub(crate) fn find(&self, address: IpAddr) -> Option<Arc<PeerStatus>> {
-        self.peers.read().get(&address).cloned()
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.peers.read().len()
-    }
-
-    /// All states, in the order of the addresses.
-    pub(crate) fn all(&self) -> Vec<Arc<PeerStatus>> {
-        self.peers.read().values().cloned().collect()
-    }
 }

@@ -2,6 +2,7 @@
 
 mod archive;
 mod process;
+mod reload;
 mod restart;
 mod sources;
 mod support;

@@ -124,7 +124,8 @@ impl Topology {
             let held = self.peer(*peer).filter(|held| held.group.is_some());
             held.is_some_and(|held| {
                 let (one, other) = (client(&held.neighbor), client(new));
-                one.asn == other.asn
+                held.neighbor.address == new.address
+                    && one.asn == other.asn
                     && one.external == other.external
                     && self.audiences.distinguish(one, other)
             })

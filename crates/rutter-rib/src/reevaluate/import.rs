@@ -36,6 +36,8 @@ impl Rib {
     /// no refresh is requested, and only differences are sent. O(routes) for any number of neighbors, in slices;
     /// updates of peers pass in between.
     ///
+    /// A neighbor that was removed meanwhile is left out, also if another one has its id now.
+    ///
     /// `notify` is called when many differences have accumulated: flush there, so that clients receive them early.
     pub fn replace_neighbors(&self, changes: Vec<(PeerId, Neighbor)>, mut notify: impl FnMut()) {
         self.replace_clients(&changes, &mut WalkProgress::new(self, &mut notify));
@@ -43,7 +45,10 @@ impl Rib {
         let mut topology = self.topology.write();
         for (peer, neighbor) in changes {
             let held = topology.peer(peer).map(|held| &held.neighbor);
-            work.extend(held.map(|held| (peer, Reevaluation::after(held, &neighbor))));
+            let Some(held) = held.filter(|held| held.address == neighbor.address) else {
+                continue;
+            };
+            work.push((peer, Reevaluation::after(held, &neighbor)));
             topology.replace(peer, neighbor);
         }
         topology.rebuild_rules();
