@@ -14,12 +14,23 @@ pub struct Changed {
     pub neighbor: IpAddr,
     /// The keys that differ. `checks` if only its import policy differs, because of another section.
     pub keys: Vec<String>,
-    /// The change resets the session, because a key was negotiated or belongs to the socket.
+    /// The change resets the session, because of the keys of `reset_by`.
     pub needs_session_reset: bool,
+    /// The keys that reset the session, each with the reason.
+    pub reset_by: Vec<ResetBy>,
     /// The routes of the neighbor must be evaluated again, because its import policy differs.
     pub reevaluates: bool,
     /// The session ends and stays down: `shutdown` was set.
     pub ends_session: bool,
+}
+
+/// A key that resets the session.
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
+pub struct ResetBy {
+    /// The key.
+    pub key: String,
+    /// Why its change cannot take effect while the session goes on.
+    pub reason: &'static str,
 }
 
 /// The differences between two configurations.
@@ -111,7 +122,7 @@ fn neighbor_diff(
     shared: &[String],
 ) -> Option<Changed> {
     let keys = a.differences(b);
-    let needs_session_reset = keys.iter().any(|key| key.reload == Reload::ResetsSession);
+    let reset_by: Vec<ResetBy> = keys.iter().filter_map(reset_by).collect();
     let evaluated = keys.iter().any(|key| key.reload == Reload::Reevaluates);
     let mut keys = names(keys);
     let mut checks = a.check_differences(b);
@@ -135,9 +146,16 @@ fn neighbor_diff(
         reevaluates: evaluated || other_checks,
         neighbor: a.address,
         ends_session: b.session.shutdown.is_some() && a.session.shutdown.is_none(),
-        needs_session_reset,
+        needs_session_reset: !reset_by.is_empty(),
+        reset_by,
         keys,
     })
+}
+
+fn reset_by(key: &DifferentKey) -> Option<ResetBy> {
+    let reason = key.reload.reset_reason()?;
+    let key = key.name.clone();
+    Some(ResetBy { key, reason })
 }
 
 impl fmt::Display for Diff {
@@ -154,15 +172,16 @@ impl fmt::Display for Diff {
         for Changed {
             neighbor,
             keys,
-            needs_session_reset,
+            reset_by,
             ends_session,
             ..
         } in &self.changed
         {
-            let reset = match (ends_session, needs_session_reset) {
-                (true, _) => " (ends the session)",
-                (_, true) => " (resets the session)",
-                _ => "",
+            let because: Vec<&str> = reset_by.iter().map(|one| one.key.as_str()).collect();
+            let reset = match (ends_session, because.is_empty()) {
+                (true, _) => " (ends the session)".to_owned(),
+                (_, false) => format!(" (the session is reset: {})", because.join(", ")),
+                _ => String::new(),
             };
             writeln!(f, "~ {neighbor}: {}{reset}", keys.join(", "))?;
         }

@@ -22,7 +22,8 @@
 //! | `table EXAMPLE` | the type is a `section!` of its own |
 //! | none | the section reads the key itself, because it depends on other keys |
 //!
-//! `, or` adds another key that sets the same field.
+//! `, or` adds another key that sets the same field. `, live |old, new| …` after the reader names the changes of a value
+//! for which a session goes on, though others reset it.
 
 use crate::toml_values::Section;
 
@@ -71,12 +72,32 @@ pub enum Reload {
     AtOnce,
     /// At once, and Rutter evaluates the routes concerned again.
     Reevaluates,
-    /// The session is reset: the value was negotiated, belongs to the socket, or shapes all UPDATEs.
+    /// At once, and Rutter advertises to the neighbor the routes that it receives now and did not before, or in another
+    /// form.
+    Readvertises,
+    /// The session is reset: both sides agreed on the value in their OPENs.
     ResetsSession,
+    /// The session is reset: the value belongs to the TCP connection.
+    Reconnects,
     /// On the next start.
     NextStart,
     /// On the next start of `rutter collect`; other commands ignore the section.
     NextCollect,
+}
+
+impl Reload {
+    /// The reason why a session is reset; `None`: it is not.
+    pub fn reset_reason(self) -> Option<&'static str> {
+        match self {
+            Reload::ResetsSession => Some("the neighbors agree on it in their OPENs"),
+            Reload::Reconnects => Some("it belongs to the TCP connection"),
+            Reload::AtOnce
+            | Reload::Reevaluates
+            | Reload::Readvertises
+            | Reload::NextStart
+            | Reload::NextCollect => None,
+        }
+    }
 }
 
 /// A key whose values differ between two configurations.
@@ -116,6 +137,7 @@ macro_rules! section {
                 $(, read $read:expr)?
                 $(, edit $edit:expr)?
                 $(, table $table:literal)?
+                $(, live $live:expr)?
                 $(, or
                     $(#[doc = $or_text:literal])+
                     $or_key:literal: $or_form:literal, default $or_written:literal
@@ -174,7 +196,14 @@ macro_rules! section {
                 use $crate::key_rows::{DifferentKey, Reload};
                 let mut found: Vec<DifferentKey> = Vec::new();
                 $(if self.$field != other.$field {
-                    let whole = DifferentKey { name: $key.to_owned(), reload: Reload::$reload };
+                    #[allow(unused_mut, reason = "most keys have the same effect for all changes")]
+                    let mut whole = DifferentKey { name: $key.to_owned(), reload: Reload::$reload };
+                    $(
+                        let is_live: fn(&$type, &$type) -> bool = $live;
+                        if is_live(&self.$field, &other.$field) {
+                            whole.reload = Reload::AtOnce;
+                        }
+                    )?
                     #[allow(unused_mut, unused_assignments, reason = "only a table has other differences")]
                     let mut different = vec![whole];
                     $(different = $crate::key_rows::first!(self.$field.differences(&other.$field), $table)

@@ -40,7 +40,7 @@ pub mod schema {
 
 pub use config::{Config, Loaded};
 pub use config_source::ConfigSource;
-pub use diff::{Changed, Diff, diff};
+pub use diff::{Changed, Diff, ResetBy, diff};
 pub use error::{ConfigError, Severity};
 pub use file_name::file_name;
 pub use irr_members::IrrMemberSettings;

@@ -42,28 +42,86 @@ fn a_negotiated_key_resets_its_session_and_no_other() {
     let diff = changes(|text| {
         text.replace(
             "\"192.0.2.21\"",
-            "\"192.0.2.21\"\nhold-time = 30\nport = 1179",
+            "\"192.0.2.21\"\nhold-time = 300\nport = 1179",
         )
     });
     assert_eq!(
         diff.to_string(),
-        "~ 192.0.2.21: port, hold-time (resets the session)\n"
+        "~ 192.0.2.21: port, hold-time (the session is reset: hold-time)\n"
     );
 }
 
+/// The routes of an established session are sent in another form, or fewer of them.
 #[test]
-fn keys_that_shape_all_updates_reset_the_session() {
+fn keys_that_shape_all_updates_keep_the_session() {
     const ROUTER: &str = "[router]\nasn = 64500\nrouter-id = \"192.0.2.1\"\n\
         [[neighbor]]\nasn = 64501\naddress = \"192.0.2.21\"\nimport = \"all\"\nexport = \"all\"\nadd-path = { send = 2 }\n";
     for (from, to, key) in [
         ("export = \"all\"", "export = \"none\"", "export"),
         ("send = 2", "send = 3", "add-path.send"),
+        ("send = 2", "send = true", "add-path.send"),
+        ("send = 2", "send = false", "add-path.send"),
         ("import", "next-hop-self = false\nimport", "next-hop-self"),
     ] {
         let diff = diff(&parse(ROUTER), &parse(&ROUTER.replacen(from, to, 1)));
-        let expected = format!("~ 192.0.2.21: {key} (resets the session)\n");
-        assert_eq!(diff.to_string(), expected);
+        assert_eq!(diff.to_string(), format!("~ 192.0.2.21: {key}\n"));
     }
+    let without = ROUTER.replacen("send = 2", "send = false", 1);
+    let diff = diff(&parse(&without), &parse(ROUTER));
+    assert_eq!(
+        diff.to_string(),
+        "~ 192.0.2.21: add-path.send (the session is reset: add-path.send)\n"
+    );
+}
+
+/// Only what the OPENs must agree on resets a session, and the difference says what it is.
+#[test]
+fn times_and_keys_of_the_connection_change_while_the_session_goes_on() {
+    let member = |text: &str| parse(&format!("{BEFORE}{text}"));
+    let changed = |before: &str, after: &str| diff(&member(before), &member(after));
+    for (before, after, key) in [
+        ("", "hold-time = \"30s\"\n", "hold-time"),
+        ("password = \"a\"\n", "password = \"b\"\n", "password"),
+        ("", "password = \"a\"\n", "password"),
+        ("", "ttl-security = 1\n", "ttl-security"),
+        ("role-strict = true\n", "", "role-strict"),
+        ("", "description = \"a\"\n", "description"),
+    ] {
+        let diff = changed(before, after);
+        assert_eq!(diff.to_string(), format!("~ 192.0.2.21: {key}\n"));
+    }
+    for (before, after, key) in [
+        ("hold-time = \"30s\"\n", "", "hold-time"),
+        ("", "hold-time = 0\n", "hold-time"),
+        ("", "graceful-restart = false\n", "graceful-restart"),
+        ("", "local-address = \"192.0.2.1\"\n", "local-address"),
+        ("", "role-strict = true\n", "role-strict"),
+    ] {
+        let diff = changed(before, after);
+        let expected = format!("~ 192.0.2.21: {key} (the session is reset: {key})\n");
+        // Our own address is also no next hop of the others.
+        assert!(diff.to_string().ends_with(&expected), "{diff}");
+        let last = diff.changed.last().expect("the neighbor");
+        assert_eq!(last.reset_by[0].key, key);
+    }
+}
+
+#[test]
+fn times_of_graceful_restart_are_for_the_next_open() {
+    let with = |keys: &str| parse(&format!("{BEFORE}[graceful-restart]\n{keys}"));
+    let resets = |before: &str, after: &str| {
+        let diff = diff(&with(before), &with(after));
+        assert_eq!(diff.changed.len(), 3, "{diff}");
+        diff.changed.iter().all(|one| one.needs_session_reset)
+    };
+    assert!(!resets("", "restart-time = 60\n"));
+    assert!(!resets("", "selection-deferral = 60\n"));
+    assert!(!resets(
+        "long-lived-stale-time = 9\n",
+        "long-lived-stale-time = 10\n"
+    ));
+    assert!(resets("", "long-lived-stale-time = 10\n"));
+    assert!(resets("", "notification = false\n"));
 }
 
 #[test]
@@ -93,7 +151,7 @@ fn limits_do_not_reset_the_session_and_families_do() {
     });
     assert_eq!(
         diff.to_string(),
-        "~ 192.0.2.21: families, add-path.receive (resets the session)\n"
+        "~ 192.0.2.21: families, add-path.receive (the session is reset: families, add-path.receive)\n"
     );
 }
 
@@ -148,12 +206,12 @@ fn services_of_a_collector_change_on_the_next_start() {
 }
 
 #[test]
-fn options_of_clients_change_without_a_reset_except_our_as_in_paths() {
+fn options_of_clients_change_without_a_reset() {
     let member = |key: &str| changes(|text| format!("{text}{key}\n"));
     assert_eq!(member("rtt = 12.5").to_string(), "~ 192.0.2.21: rtt\n");
     assert_eq!(
         member("prepend-rs-as = true").to_string(),
-        "~ 192.0.2.21: prepend-rs-as (resets the session)\n"
+        "~ 192.0.2.21: prepend-rs-as\n"
     );
     assert_eq!(
         member("checks = { blackhole = { announce-to-client = false } }").to_string(),

@@ -132,6 +132,7 @@ impl CommandRunner<'_> {
         let (config, table) = (Arc::clone(&settings.config), settings.table.clone());
         let dynamic = settings.dynamic.is_some();
         peer.session.set_config(settings.session.clone());
+        let before = Arc::clone(&peer.settings.config);
         peer.settings = settings;
         peer.status.with(|details| {
             details.config = config;
@@ -152,6 +153,9 @@ impl CommandRunner<'_> {
                     None => drop(peer.register(&shared.rib)),
                 }
             }
+        }
+        if !reset {
+            self.0.change_live(slot, &before);
         }
         match (&old_shutdown, &new_shutdown) {
             (None, Some(text)) => {

@@ -24,6 +24,7 @@ mod deadlines;
 mod dynamic_counts;
 mod filter_sources;
 mod irr_settings;
+mod key_changes;
 mod lingering;
 mod listener;
 mod logging;

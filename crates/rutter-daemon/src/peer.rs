@@ -277,6 +277,20 @@ impl Peer {
         }
     }
 
+    /// Publishes the Hold Time of the established session, which a shorter one of ours may have shortened.
+    pub(crate) fn publish_hold_time(&self) {
+        let connection = self.established.as_ref().map(|e| e.connection);
+        let times = connection.and_then(|id| self.session.hold_and_keepalive_s(id));
+        if let Some((hold_time_s, keepalive_s)) = times {
+            self.status.with(|details| {
+                if let Some(negotiated) = &mut details.negotiated {
+                    negotiated.hold_time_s = hold_time_s;
+                    negotiated.keepalive_s = keepalive_s;
+                }
+            });
+        }
+    }
+
     /// Publishes the result of the negotiation.
     pub(crate) fn publish_established(
         &mut self,

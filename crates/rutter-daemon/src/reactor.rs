@@ -177,6 +177,7 @@ impl Reactor {
     /// Fires the timers that are due. After a pause of the process, or while the table is congested, a message that
     /// waits in the socket restarts the hold timer, and a socket that accepts bytes the send hold timer.
     fn run_timers(&mut self) {
+        self.driver.change_keys();
         while let Some(slot) = self.driver.next_due() {
             let driver = &mut self.driver;
             self.receiver.read_before_hold_timer(driver, slot);

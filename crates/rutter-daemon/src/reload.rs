@@ -220,8 +220,8 @@ fn keep_local(settings: &mut NeighborSettings, status: &PeerStatus) {
     }
 }
 
-/// Applies the new configuration to dynamic neighbors. Sessions of an unchanged section continue under the new checks.
-/// The others are reset or, without a section, removed.
+/// Applies the new configuration to dynamic neighbors. Their sessions continue unless a key changed that needs an OPEN.
+/// Without a section they are removed.
 fn change_dynamic(shared: &Shared, old: &Config, new: &Config, changes: &mut Changes) {
     for status in shared.peers.all() {
         let (dynamic, address, asn, peer) =
@@ -241,9 +241,9 @@ fn change_dynamic(shared: &Shared, old: &Config, new: &Config, changes: &mut Cha
         };
         let mut settings = NeighborSettings::dynamic(new, &now, address, asn);
         keep_local(&mut settings, &status);
-        let change = match section(old).as_ref() == Some(&now) {
-            true => Change::Live,
-            false => Change::Reset,
+        let change = match section(old) {
+            Some(before) if !before.resets_sessions_of(&now, asn) => Change::Live,
+            _ => Change::Reset,
         };
         changes.add(peer, settings, change);
     }

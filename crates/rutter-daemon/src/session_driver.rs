@@ -2,26 +2,30 @@
 
 use std::io;
 use std::net::IpAddr;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use mio::net::TcpStream;
 use mio::{Interest, Registry};
-use rutter_config::{LimitAction, MaxPrefix};
+use rutter_config::{LimitAction, MaxPrefix, Neighbor};
 use rutter_net::{Family, PerFamily};
 use rutter_rib::{PeerId, Sweeper};
 use rutter_session::{
     ConnectionId, DownReason, Input, Negotiated, Output, SessionEvent, State, Timer,
 };
 use rutter_wire::attr::Malformed;
+use rutter_wire::frame::KEEPALIVE;
 
 use crate::connection::{Connection, ConnectionKey};
 use crate::deadlines::Deadlines;
+use crate::key_changes::{KeyChanges, Step};
 use crate::lingering::LingeringSockets;
 use crate::peer::{EndCause, Peer};
 use crate::peer_log_limits::PeerLogLimits;
 use crate::peers::Peers;
 use crate::shared::{Shared, unix_us};
+use crate::sockopt;
 use crate::transport;
 use crate::write_queue::WriteQueue;
 
@@ -40,6 +44,8 @@ pub(crate) struct SessionDriver {
     pub(crate) write_queue: WriteQueue,
     lingering: LingeringSockets,
     log_limits: PeerLogLimits,
+    /// The connections whose TCP MD5 keys change.
+    key_changes: KeyChanges,
     /// Removes the routes of sessions that ended.
     sweeper: Sweeper,
     /// The time at the start of the turn.
@@ -65,6 +71,7 @@ impl SessionDriver {
             write_queue: WriteQueue::default(),
             lingering: LingeringSockets::default(),
             log_limits: PeerLogLimits::default(),
+            key_changes: KeyChanges::default(),
             sweeper: Sweeper::default(),
             now_ms: 0,
             unix_us: 0,
@@ -117,7 +124,8 @@ impl SessionDriver {
         let timer = self.deadlines.next_deadline();
         let linger = self.lingering.next_deadline();
         let report = self.log_limits.next_deadline();
-        [timer, linger, report].into_iter().flatten().min()
+        let keys = self.key_changes.next_deadline();
+        [timer, linger, report, keys].into_iter().flatten().min()
     }
 
     /// Starts the end of all sessions. The thread ends when their connections are closed.
@@ -465,6 +473,83 @@ impl SessionDriver {
                 .restart
                 .end_of_rib(peer.address(), family, self.now_ms);
         }
+    }
+
+    /// Applies what changed in a neighbor's settings to its established session, which goes on: the routes that it is sent,
+    /// the TTL and the TCP MD5 key. `before` are the former settings.
+    pub(crate) fn change_live(&mut self, slot: usize, before: &Neighbor) {
+        let Some(peer) = self.peers.get_mut(slot) else {
+            return;
+        };
+        peer.publish_hold_time();
+        let Some(established) = &mut peer.established else {
+            return;
+        };
+        let rib = &self.shared.rib;
+        rib.restyle_client(established.peer, &mut established.stream);
+        self.write_queue.push(slot);
+        let now = Arc::clone(&peer.settings.config);
+        let connection = peer.connections[established.connection.index()].as_ref();
+        if before.session.ttl_security != now.session.ttl_security
+            && let Some(connection) = connection
+            && let Err(error) = transport::change_hops(connection.socket.as_fd(), &now)
+        {
+            tracing::error!(peer = peer.name(), %error, "cannot change the TTL of the connection");
+        }
+        if before.session.password != now.session.password {
+            let keys = (
+                before.session.password.clone(),
+                now.session.password.clone(),
+            );
+            self.key_changes.begin(now.address, keys);
+            tracing::info!(
+                peer = peer.name(),
+                "the TCP MD5 key changes: the session goes on with the old one until the neighbor uses the new one"
+            );
+        }
+    }
+
+    /// Finds out which neighbors use their new TCP MD5 keys.
+    pub(crate) fn change_keys(&mut self) {
+        let deadline = self.key_changes.next_deadline();
+        if deadline.is_some_and(|at| at <= self.now_ms) {
+            for neighbor in self.key_changes.neighbors() {
+                self.change_key(neighbor);
+            }
+        }
+    }
+
+    fn change_key(&mut self, neighbor: IpAddr) {
+        let slot = self.peers.find(neighbor);
+        let peer = slot.and_then(|slot| self.peers.get_mut(slot));
+        let (Some(slot), Some(peer)) = (slot, peer) else {
+            return self.key_changes.forget(neighbor);
+        };
+        let id = peer.established.as_ref().map(|e| e.connection);
+        let connection = id.and_then(|id| peer.connections[id.index()].as_mut());
+        let (Some(connection), Some(change)) = (connection, self.key_changes.of(neighbor)) else {
+            // The next connection begins with the new key.
+            return self.key_changes.forget(neighbor);
+        };
+        let socket = connection.socket.as_fd();
+        let last_ack_ms = sockopt::last_ack_ms(socket).unwrap_or(u64::MAX / 2);
+        match change.step(self.now_ms, last_ack_ms) {
+            Step::Wait => return,
+            Step::Done => {
+                let name = &peer.settings.config.name;
+                tracing::info!(peer = name, "the neighbor uses the new TCP MD5 key");
+                return self.key_changes.forget(neighbor);
+            }
+            Step::Ask => {}
+            Step::Switch => {
+                if let Err(error) = change.apply(socket, neighbor) {
+                    let name = &peer.settings.config.name;
+                    tracing::error!(peer = name, %error, "cannot change the TCP MD5 key");
+                }
+            }
+        }
+        connection.push_control(&KEEPALIVE);
+        self.write_queue.push(slot);
     }
 
     /// Ends the session of a neighbor that exceeded a prefix limit, if the limit is more than a warning.

@@ -1,4 +1,4 @@
-//! Socket options that the standard library and `socket2` lack: TCP MD5 and GTSM.
+//! Socket options that the standard library and `socket2` lack: TCP MD5, GTSM and the time of the last ACK.
 //!
 //! Invariant of the `unsafe` here: every call passes a pointer to a live, fully initialised value of the
 //! stated size, and the kernel reads no further. The kernel keeps no pointer after the call.
@@ -54,6 +54,41 @@ pub fn set_md5_key(socket: BorrowedFd<'_>, scope: KeyScope, key: &[u8]) -> io::R
         None => libc::TCP_MD5SIG,
     };
     set(socket, libc::IPPROTO_TCP, option, &value)
+}
+
+/// Returns the time since the last segment with an ACK that the kernel accepted, milliseconds. With TCP MD5 it accepts only
+/// segments that are signed with the key of the socket.
+pub fn last_ack_ms(socket: BorrowedFd<'_>) -> io::Result<u64> {
+    // SAFETY: all-zero is a valid `tcp_info`: it has only integers.
+    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let mut len = size_of::<libc::tcp_info>() as socklen_t;
+    // SAFETY: the module's invariant, also for writing: `info` is `len` bytes long, and the kernel writes no more.
+    let rc = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            std::ptr::from_mut(&mut info).cast(),
+            &raw mut len,
+        )
+    };
+    if rc == 0 {
+        Ok(u64::from(info.tcpi_last_ack_recv))
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Accepts packets from any distance again, and sends with the TTL (hop limit) of the system.
+pub fn reset_hops(socket: BorrowedFd<'_>, ipv6: bool) -> io::Result<()> {
+    let (any, system): (c_int, c_int) = (0, -1);
+    if ipv6 {
+        set(socket, libc::IPPROTO_IPV6, IPV6_MINHOPCOUNT, &any)?;
+        set(socket, libc::IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS, &system)
+    } else {
+        set(socket, libc::IPPROTO_IP, libc::IP_MINTTL, &any)?;
+        set(socket, libc::IPPROTO_IP, libc::IP_TTL, &system)
+    }
 }
 
 /// Sends with TTL 255 and drops packets from more than `hops` hops away (GTSM, RFC 5082).
@@ -131,6 +166,7 @@ mod tests {
     fn gtsm_is_accepted_by_the_kernel() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("bind");
         set_gtsm(listener.as_fd(), false, 1).expect("IP_MINTTL");
+        reset_hops(listener.as_fd(), false).expect("IP_TTL");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use rutter_config::{Neighbor, NeighborKind, TtlSecurity};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
@@ -70,17 +70,28 @@ pub(crate) fn adopt(stream: TcpStream, neighbor: &Neighbor) -> io::Result<TcpStr
 /// Sets the options of outgoing and accepted connections.
 fn prepare(socket: &Socket, neighbor: &Neighbor) -> io::Result<()> {
     socket.set_tcp_nodelay(true)?;
+    set_hops(socket.as_fd(), neighbor)
+}
+
+/// Sets the TTL of outgoing packets and the least TTL of accepted ones.
+fn set_hops(socket: BorrowedFd<'_>, neighbor: &Neighbor) -> io::Result<()> {
     let ipv6 = neighbor.address.is_ipv6();
     let external = !matches!(
         neighbor.kind,
         NeighborKind::Internal | NeighborKind::ReflectorClient
     );
     match neighbor.session.ttl_security {
-        TtlSecurity::Hops(hops) => sockopt::set_gtsm(socket.as_fd(), ipv6, hops),
-        TtlSecurity::Multihop(ttl) => sockopt::set_hop_limit(socket.as_fd(), ipv6, ttl),
-        TtlSecurity::Off if external => sockopt::set_hop_limit(socket.as_fd(), ipv6, 1),
+        TtlSecurity::Hops(hops) => sockopt::set_gtsm(socket, ipv6, hops),
+        TtlSecurity::Multihop(ttl) => sockopt::set_hop_limit(socket, ipv6, ttl),
+        TtlSecurity::Off if external => sockopt::set_hop_limit(socket, ipv6, 1),
         TtlSecurity::Off => Ok(()),
     }
+}
+
+/// Applies the TTL settings of a neighbor to a connection that has others.
+pub(crate) fn change_hops(socket: BorrowedFd<'_>, neighbor: &Neighbor) -> io::Result<()> {
+    sockopt::reset_hops(socket, neighbor.address.is_ipv6())?;
+    set_hops(socket, neighbor)
 }
 
 /// Sets or (with `None`) removes the MD5 key of a peer, or of all peers of a prefix, on a listening socket.

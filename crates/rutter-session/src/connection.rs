@@ -43,4 +43,12 @@ impl Connection {
             Phase::Connecting | Phase::OpenSent(_) => None,
         }
     }
+
+    /// The same, to change it.
+    pub(crate) fn negotiated_mut(&mut self) -> Option<&mut Negotiated> {
+        match &mut self.phase {
+            Phase::OpenConfirm(n) | Phase::Established(n) => Some(n),
+            Phase::Connecting | Phase::OpenSent(_) => None,
+        }
+    }
 }

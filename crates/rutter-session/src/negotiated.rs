@@ -12,8 +12,10 @@ pub struct Negotiated {
     pub remote_bgp_id: u32,
     /// We initiated the connection.
     pub outgoing: bool,
-    /// The Hold Time, seconds; 0: off.
+    /// The Hold Time, seconds; 0: off. Shorter than agreed if our own became shorter, see [`Negotiated::shorten_hold_time`].
     pub hold_time_s: u16,
+    /// The Hold Time that the OPENs agreed, seconds.
+    pub agreed_hold_time_s: u16,
     /// The time between KEEPALIVEs, seconds; 0: none are sent.
     pub keepalive_s: u16,
     /// Four-octet AS numbers (RFC 6793).
@@ -93,6 +95,20 @@ pub enum Feature {
 }
 
 impl Negotiated {
+    /// Applies a shorter Hold Time of ours without another OPEN. We send KEEPALIVEs as often as it needs. The neighbor sends
+    /// them at a third of the agreed time, so we wait for at least half of that.
+    pub(crate) fn shorten_hold_time(&mut self, ours_s: u16) {
+        let agreed_s = self.agreed_hold_time_s;
+        self.hold_time_s = match ours_s {
+            0 => agreed_s,
+            ours_s => ours_s.max(agreed_s.div_ceil(2)).min(agreed_s),
+        };
+        self.keepalive_s = match ours_s {
+            0 => agreed_s / 3,
+            ours_s => ours_s.min(agreed_s) / 3,
+        };
+    }
+
     /// The negotiated options of one family.
     pub fn family(&self, family: Family) -> Option<FamilyNegotiated> {
         self.families[family]

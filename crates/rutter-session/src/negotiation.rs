@@ -27,6 +27,7 @@ impl Negotiated {
             remote_bgp_id: theirs.bgp_id,
             outgoing: false,
             hold_time_s,
+            agreed_hold_time_s: hold_time_s,
             keepalive_s: hold_time_s / 3,
             as4: both(|o| o.has(is_four_octet_as)),
             max_message_len: len(both(|o| o.has(is_extended_message))),

@@ -176,9 +176,21 @@ impl Session {
         &self.config
     }
 
-    /// Replaces the settings, from the next connection on. Pass [`Input::Reset`] afterwards to apply them at once.
+    /// Replaces the settings, from the next connection on. Pass [`Input::Reset`] afterwards to apply them at once. A shorter
+    /// Hold Time is in force from the next message on, down to half of the agreed one.
     pub fn set_config(&mut self, config: Config) {
+        for connection in self.connections.iter_mut().flatten() {
+            if let Some(negotiated) = connection.negotiated_mut() {
+                negotiated.shorten_hold_time(config.hold_time_s);
+            }
+        }
         self.config = config;
+    }
+
+    /// The Hold Time and the time between KEEPALIVEs of the connection, seconds; `None` before both OPENs are known.
+    pub fn hold_and_keepalive_s(&self, connection: ConnectionId) -> Option<(u16, u16)> {
+        let negotiated = self.negotiated_on(connection)?;
+        Some((negotiated.hold_time_s, negotiated.keepalive_s))
     }
 
     /// The counters.

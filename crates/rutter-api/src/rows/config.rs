@@ -114,17 +114,35 @@ pub struct ChangedRow {
     pub keys: Vec<String>,
     /// Whether the change resets the session.
     pub needs_session_reset: bool,
+    /// The keys that reset the session.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reset_by: Vec<ResetByRow>,
     /// Whether the session ends and stays down.
     #[serde(default)]
     pub ends_session: bool,
 }
 
+/// A key that resets a session.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ResetByRow {
+    /// The key.
+    pub key: String,
+    /// Why its change cannot take effect while the session goes on.
+    pub reason: String,
+}
+
 impl From<rutter_config::Diff> for DiffRow {
     fn from(diff: rutter_config::Diff) -> Self {
+        let reset_by = |one: rutter_config::ResetBy| ResetByRow {
+            key: one.key,
+            reason: one.reason.to_owned(),
+        };
         let changed = |c: rutter_config::Changed| ChangedRow {
             neighbor: c.neighbor,
             keys: c.keys,
             needs_session_reset: c.needs_session_reset,
+            reset_by: c.reset_by.into_iter().map(reset_by).collect(),
             ends_session: c.ends_session,
         };
         DiffRow {

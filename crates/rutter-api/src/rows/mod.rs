@@ -14,7 +14,9 @@ pub use advertised::{
     AdvertisedCountRow, AdvertisedRow, WithheldCountRow, WithheldReasonRow, WithheldRouteRow,
 };
 pub use collector::{RouterRow, SinkRow};
-pub use config::{ChangedRow, ConfigErrorRow, DiffRow, RouteChangeRow, RouteChangesRow};
+pub use config::{
+    ChangedRow, ConfigErrorRow, DiffRow, ResetByRow, RouteChangeRow, RouteChangesRow,
+};
 pub use explain::{CandidateRow, ClientRow, ExplainRow, WithheldRow};
 pub use lookup::{LookupRow, PrefixText, TableRoutesRow, TableSetRow};
 pub use peer::{

@@ -27,6 +27,14 @@ section! {
 }
 
 impl GracefulRestart {
+    /// Returns whether an OPEN offers the same with other settings, apart from times: those are for the next OPEN.
+    pub(crate) fn has_same_offer(&self, other: &GracefulRestart) -> bool {
+        let offers_long_lived = |one: &GracefulRestart| one.long_lived_s > 0;
+        self.enabled == other.enabled
+            && self.notification == other.notification
+            && offers_long_lived(self) == offers_long_lived(other)
+    }
+
     /// The longest time to wait for the neighbors after our own restart, seconds. Neighbors remove our routes after the
     /// restart time, so a longer wait helps nobody.
     pub fn selection_deferral_s(&self) -> u16 {

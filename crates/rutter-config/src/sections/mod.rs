@@ -275,6 +275,6 @@ pub fn only_collected() -> impl Iterator<Item = &'static Part> {
 /// Returns the keys whose change resets a session, in the order of the manual.
 pub fn resets_session() -> impl Iterator<Item = String> {
     let own = neighbor::NEIGHBOR.iter().chain(SESSION);
-    own.filter(|key| key.reload == Reload::ResetsSession)
+    own.filter(|key| key.reload.reset_reason().is_some())
         .map(|key| key.name.to_owned())
 }

@@ -181,6 +181,12 @@ impl DynamicNeighbor {
         self.asns.is_empty() || self.asns.contains(&asn)
     }
 
+    /// Returns whether the session of a neighbor with this AS is reset when `new` replaces this section.
+    pub fn resets_sessions_of(&self, new: &DynamicNeighbor, asn: Asn) -> bool {
+        let keys = self.template.differences(&new.template);
+        !new.admits_asn(asn) || keys.iter().any(|key| key.reload.reset_reason().is_some())
+    }
+
     /// Returns the neighbor of an accepted connection.
     pub fn neighbor(&self, address: IpAddr, asn: Asn) -> Neighbor {
         let kind = match self.template.kind {
@@ -237,7 +243,7 @@ const NEXT_HOP_SELF: Key = Key::new(
     "true, false",
     "eBGP: true, iBGP: false",
     "Advertise our own address as next hop.",
-    Reload::ResetsSession,
+    Reload::Readvertises,
 );
 
 /// `local-pref` of both.
@@ -284,7 +290,7 @@ pub const NEIGHBOR: &[Key] = &[
         "`\"all\"`, `\"none\"`",
         "eBGP: `\"none\"` (RFC 8212), iBGP: `\"all\"`",
         "The advertised routes: the best routes, or none.",
-        Reload::ResetsSession,
+        Reload::Readvertises,
     ),
     Key::new(
         "local-asn",
@@ -341,7 +347,7 @@ pub const DYNAMIC: &[Key] = &[
         "as in `[[neighbor]]`",
         "`\"none\"`",
         "As in `[[neighbor]]`.",
-        Reload::ResetsSession,
+        Reload::Readvertises,
     ),
     Key::new(
         "local-asn",

@@ -22,7 +22,7 @@ section! {
         "description": "text", default "AS number and address", reload AtOnce
             => description: Option<String> = None, read |i| i.text().map(Some);
         /// The local address of the session.
-        "local-address": "address", default "the system's choice", reload ResetsSession
+        "local-address": "address", default "the system's choice", reload Reconnects
             => local_address: Option<IpAddr> = None, read |i| i.parse("192.0.2.1").map(Some);
         /// The TCP port to connect to.
         "port": "number", default "179", reload AtOnce
@@ -46,18 +46,18 @@ section! {
         "extended-message": "true, false", default "true", reload ResetsSession
             => extended_message: bool = true, read Item::bool;
         /// TCP MD5 (RFC 2385). `password-file` keeps it out of this file.
-        "password": "text", default "none", reload ResetsSession
+        "password": "text", default "none", reload AtOnce
             => password: Option<Secret> = None, read |i| secret(i, i.str("text")?.as_bytes()).map(Some), or
             /// A file with the password; a final line end is ignored.
             "password-file": "path", default "none", read password_file;
         /// GTSM (RFC 5082): the maximum number of hops to the neighbor; 1 for a direct neighbor.
-        "ttl-security": "hops", default "off", reload ResetsSession
+        "ttl-security": "hops", default "off", reload AtOnce
             => ttl_security: TtlSecurity = TtlSecurity::Off, read |i| hops(i).map(TtlSecurity::Hops), or
             /// The maximum number of hops of eBGP with a neighbor on another network.
             "multihop": "hops", default "off", read |i| hops(i).map(TtlSecurity::Multihop);
-        /// The Hold Time to offer: 0, or at least 3 seconds.
+        /// The Hold Time to offer: 0, or at least 3 seconds. A shorter one is in force at once, down to half of the agreed one; a longer one resets the session.
         "hold-time": "duration", default "`\"90s\"`", reload ResetsSession
-            => hold_time_s: u16 = 90, read hold_time;
+            => hold_time_s: u16 = 90, read hold_time, live |old, new| new < old && *new != 0;
         /// Time between attempts to connect.
         "connect-retry": "duration", default "`\"30s\"`", reload AtOnce
             => connect_retry_s: u16 = 30, read |i| seconds(i, 1, 3600).map(|s| s as u16);
@@ -70,13 +70,14 @@ section! {
         /// Graceful restart on this session.
         "graceful-restart": "true, false", default "`graceful-restart.enabled`", reload ResetsSession
             => graceful_restart: GracefulRestart = GracefulRestart::new(),
-            edit |i: &Item<'_>, restart: &mut GracefulRestart| restart.enabled = i.bool().unwrap_or(restart.enabled);
+            edit |i: &Item<'_>, restart: &mut GracefulRestart| restart.enabled = i.bool().unwrap_or(restart.enabled),
+            live |old, new| old.has_same_offer(new);
         /// *Our* role on the session (RFC 9234).
         "role": "`\"provider\"`, `\"route-server\"`, `\"route-server-client\"`, `\"customer\"`, `\"peer\"`", default "none", reload ResetsSession
             => role: Option<Role> = None, read |i| i.word(ROLES).map(Some);
         /// Refuse a neighbor that does not announce a role.
         "role-strict": "true, false", default "false", reload ResetsSession
-            => role_strict: bool = false, read Item::bool;
+            => role_strict: bool = false, read Item::bool, live |_, new| !new;
         /// The maximum number of received prefixes per family, including rejected ones. For the actions, see below.
         "max-prefix": "`{ v4 = 1000, v6 = 100, action = \"restart\", restart-after = \"15m\" }`", default "no limit", reload Reevaluates
             => max_prefix: PerFamily<Option<MaxPrefix>> = PerFamily::both(None), edit max_prefix;
@@ -87,7 +88,7 @@ section! {
         "rtt": "milliseconds", default "that in `communities.rtt-file`", reload Reevaluates
             => rtt: Option<Rtt> = None, read rtt;
         /// Advertise with the AS of the route server as the left-most one, for a member whose router requires that. Paths are then one AS longer. Only for members: eBGP neighbors of a router always receive our AS.
-        "prepend-rs-as": "true, false", default "false", reload ResetsSession
+        "prepend-rs-as": "true, false", default "false", reload Readvertises
             => prepend_rs_as: bool = false, read Item::bool;
         /// The names in `communities.custom` whose communities the neighbor's routes get.
         "attach-communities": "names", default "none", reload Reevaluates
@@ -123,9 +124,9 @@ section! {
         /// Offer to receive several paths.
         "receive": "true, false", default "false", reload ResetsSession
             => receive: bool = false, read Item::bool;
-        /// Offer to send several paths: all, or the number of best paths.
+        /// Offer to send several paths: all, or the number of best paths. Only a session that does not offer it yet is reset.
         "send": "true, false, or number", default "false", reload ResetsSession
-            => send: SendPaths = SendPaths::One, read send_paths;
+            => send: SendPaths = SendPaths::One, read send_paths, live |old, _| *old != SendPaths::One;
     }
 }
 
@@ -142,10 +143,12 @@ pub enum SendPaths {
 }
 
 impl SendPaths {
-    /// Returns the maximum number of paths; 0: all.
+    /// Returns the maximum number of paths on a session with Add-Path; 0: all.
     pub fn limit(self) -> u16 {
         match self {
-            SendPaths::One | SendPaths::All => 0,
+            SendPaths::All => 0,
+            // A session goes on with Add-Path when `send` becomes false.
+            SendPaths::One => 1,
             SendPaths::Best(number) => number,
         }
     }

@@ -3,9 +3,10 @@
 use std::fs;
 
 use rutter_api::{Line, Request};
+use rutter_net::Asn;
 
 use crate::ask;
-use crate::support::{Folder, Speaker, member, start, text};
+use crate::support::{Folder, Speaker, member, start, start_with, text};
 
 /// Writes a configuration and reloads it.
 fn reload(folder: &Folder, threads: usize, more: &str) {
@@ -49,4 +50,104 @@ fn changes_of_one_address_in_quick_succession_keep_all_threads_running() {
     two.expect_table(&["9.9.9.0/24"]);
     two.announce(&["8.8.8.0/24"], &[]);
     one.expect_table(&["8.8.8.0/24"]);
+}
+
+/// What a session is sent changes by differences, and the session goes on. A NOTIFICATION would fail the test.
+#[test]
+fn a_reload_changes_what_an_established_session_is_sent() {
+    let folder = Folder::new("live");
+    let router = |keys: &str| {
+        format!(
+            "[router]\nasn = 64500\nrouter-id = \"192.0.2.1\"\n[daemon]\nlisten = [\"127.0.0.1:0\"]\nthreads = 2\n\
+             log = \"error\"\ncontrol-socket = \"{folder}/ctl\"\nstate = \"{folder}\"\n\
+             [[neighbor]]\nasn = 64501\naddress = \"127.0.1.1\"\npassive = true\nimport = \"all\"\nexport = \"all\"\n\
+             [[neighbor]]\nasn = 64502\naddress = \"127.0.1.2\"\npassive = true\nimport = \"all\"\n{keys}\n",
+            folder = folder.0.display()
+        )
+    };
+    let change = |keys: &str| {
+        fs::write(folder.0.join("rutter.toml"), router(keys)).expect("write");
+        let answer = ask(&folder, Request::Reload);
+        assert!(matches!(answer.last(), Some(Line::Done(_))), "{answer:?}");
+    };
+    let (_daemon, address) = start_with(&folder, &router("export = \"none\""));
+    let mut one = Speaker::establish(1, 64501, address);
+    let mut two = Speaker::establish(2, 64502, address);
+    one.announce(&["8.8.8.0/24", "9.9.9.0/24"], &[]);
+    two.announce(&["7.7.7.0/24"], &[]);
+    one.expect_table(&["7.7.7.0/24"]);
+    assert!(two.table.is_empty());
+    change("export = \"all\"\nhold-time = \"60s\"\ndescription = \"two\"");
+    two.expect_table(&["8.8.8.0/24", "9.9.9.0/24"]);
+    change("export = \"all\"\nnext-hop-self = false\nhold-time = \"60s\"");
+    change("export = \"none\"\nhold-time = \"60s\"");
+    two.expect_table(&[]);
+    change("export = \"all\"\nhold-time = \"60s\"");
+    two.expect_table(&["8.8.8.0/24", "9.9.9.0/24"]);
+    one.withdraw(&["8.8.8.0/24"]);
+    two.expect_table(&["9.9.9.0/24"]);
+    assert!(one.table.contains_key(&crate::support::parse("7.7.7.0/24")));
+}
+
+#[test]
+fn a_member_gets_our_as_in_paths_without_a_reset() {
+    let folder = Folder::new("prepend");
+    let members = |keys: &str| format!("{}{}", member(1, 64501, ""), member(2, 64502, keys));
+    let (_daemon, address) = start(&folder, 2, &members(""));
+    let mut one = Speaker::establish(1, 64501, address);
+    let mut two = Speaker::establish(2, 64502, address);
+    one.announce(&["8.8.8.0/24"], &[]);
+    two.expect_table(&["8.8.8.0/24"]);
+    reload(&folder, 2, &members("prepend-rs-as = true"));
+    let wanted = [Asn(64500), Asn(64501)];
+    two.receive_until(|s| s.path("8.8.8.0/24") == Some(&wanted[..]));
+    reload(&folder, 2, &members(""));
+    two.receive_until(|s| s.path("8.8.8.0/24") == Some(&wanted[1..]));
+}
+
+/// The key changes on one side, then on the other. Routes pass all the time, over the same session.
+#[test]
+fn a_tcp_md5_key_changes_on_the_living_connection() {
+    let folder = Folder::new("key");
+    let members = |key: &str| {
+        let with_key = format!("password = \"{key}\"");
+        format!("{}{}", member(1, 64501, &with_key), member(2, 64502, ""))
+    };
+    let (_server, address) = start(&folder, 1, &members("first"));
+    let other = Folder::new("other-key");
+    let router = |key: &str| {
+        format!(
+            "[router]\nasn = 64501\nrouter-id = \"10.0.0.1\"\n[daemon]\nlisten = [\"127.0.0.1:0\"]\nthreads = 1\n\
+             log = \"error\"\ncontrol-socket = \"{folder}/ctl\"\nstate = \"{folder}\"\n\
+             [[neighbor]]\nasn = 64500\naddress = \"127.0.0.1\"\nport = {port}\nlocal-address = \"127.0.1.1\"\n\
+             import = \"all\"\nexport = \"all\"\npassword = \"{key}\"\nconnect-retry = 1\n\
+             [[neighbor]]\nasn = 64503\naddress = \"127.0.1.3\"\npassive = true\nimport = \"all\"\nexport = \"all\"\n",
+            folder = other.0.display(),
+            port = address.port()
+        )
+    };
+    let (_router, router_address) = start_with(&other, &router("first"));
+    let mut two = Speaker::establish(2, 64502, address);
+    let mut three = Speaker::establish(3, 64503, router_address);
+    three.announce(&["8.8.8.0/24"], &[]);
+    two.expect_table(&["8.8.8.0/24"]);
+    reload(&folder, 1, &members("second"));
+    three.announce(&["9.9.9.0/24"], &[]);
+    two.expect_table(&["8.8.8.0/24", "9.9.9.0/24"]);
+    fs::write(other.0.join("rutter.toml"), router("second")).expect("write");
+    ask(&other, Request::Reload);
+    three.announce(&["7.7.7.0/24"], &[]);
+    two.expect_table(&["7.7.7.0/24", "8.8.8.0/24", "9.9.9.0/24"]);
+    two.announce(&["6.6.6.0/24"], &[]);
+    three.expect_table(&["6.6.6.0/24"]);
+    let peer = ask(
+        &folder,
+        Request::Peer {
+            peer: "AS64501".into(),
+        },
+    );
+    let Some(Line::Peer(peer)) = peer.first() else {
+        panic!("{peer:?}");
+    };
+    assert_eq!(peer.session.established_count, 1);
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use rutter_api::{DiffRow, Done, Line, RejectRow, RouteChangeRow, RouteChangesRow};
+use rutter_api::{DiffRow, Done, Line, RejectRow, ResetByRow, RouteChangeRow, RouteChangesRow};
 
 use super::{View, message, source};
 use crate::paint::{Paint, Tone};
@@ -47,13 +47,18 @@ impl DiffView {
             )?;
         }
         for changed in &diff.changed {
-            let reset = match (changed.ends_session, changed.needs_session_reset) {
+            let effect = match (changed.ends_session, changed.needs_session_reset) {
                 (true, _) => self.0.tone(Tone::Warn, "  the session ends"),
                 (_, true) => self.0.tone(Tone::Warn, "  the session is reset"),
                 _ => String::new(),
             };
             let keys = changed.keys.join(", ");
-            writeln!(out, "~ neighbor {}: {keys}{reset}", changed.neighbor)?;
+            writeln!(out, "~ neighbor {}: {keys}{effect}", changed.neighbor)?;
+            if !changed.ends_session {
+                for ResetByRow { key, reason } in &changed.reset_by {
+                    writeln!(out, "    because of {key}: {reason}")?;
+                }
+            }
         }
         self.keys("~ checks", &diff.checks, out)?;
         self.keys("~ communities", &diff.communities, out)?;
