@@ -12,7 +12,7 @@ pub(crate) struct StaleRoutes {
     /// The state of each family, in index order.
     pub(crate) by_family: PerFamily<StaleState>,
     /// The long-lived stale time of each family, as negotiated in the session that ended last, seconds.
-    long_lived_s: PerFamily<u32>,
+    pub(crate) long_lived_s: PerFamily<u32>,
 }
 
 /// The state of the stale routes of one family.

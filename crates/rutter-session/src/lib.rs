@@ -11,6 +11,7 @@ mod dispatch;
 mod established;
 mod event;
 mod graceful_restart;
+mod handover;
 mod input;
 mod invariants;
 mod jitter;

@@ -209,6 +209,15 @@ impl Session {
         Timer::ALL.into_iter().filter_map(running)
     }
 
+    pub(crate) fn has_no_output(&self) -> bool {
+        self.outputs.is_empty()
+    }
+
+    /// The present state needs no event: the caller knows it.
+    pub(crate) fn state_is_reported(&mut self) {
+        self.reported_state = self.state();
+    }
+
     pub(crate) fn connection_state(&self, connection: ConnectionId) -> Option<State> {
         self.connections[connection.index()]
             .as_ref()

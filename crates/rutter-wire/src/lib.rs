@@ -8,6 +8,7 @@ pub mod bmp;
 pub mod capability;
 mod cursor;
 pub mod frame;
+pub mod handover;
 pub mod mrt;
 pub mod nlri;
 pub mod notification;

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use rutter_net::Asn;
 use rutter_session::{Config, ConnectionId, Input, Output, RemoteAs, Session, State};
 use rutter_wire::frame::next_frame;
+use rutter_wire::handover::{Reader, Writer};
 
 /// One end of a virtual TCP connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -178,6 +179,22 @@ impl Pair {
             end.take_if(|e| e.speaker == speaker);
         }
         self.speakers[speaker].session = successor;
+    }
+
+    /// Replaces the speaker's session by one that continues it in another process. Its unfinished connections close.
+    pub fn hand_over(&mut self, speaker: usize, config: Config) {
+        let before = &self.speakers[speaker].session;
+        let mut state = Writer::default();
+        before.write_state(&mut state);
+        let kept = before.established();
+        for connection in ConnectionId::ALL.into_iter().filter(|c| Some(*c) != kept) {
+            self.close(speaker, connection);
+        }
+        let mut reader = Reader::new(&state.bytes);
+        let session = Session::from_state(config, self.dice, self.now_ms, &mut reader);
+        self.speakers[speaker].session = session.expect("a whole record");
+        assert!(reader.is_empty(), "every value was read");
+        self.speakers[speaker].session.check_invariants();
     }
 
     /// Resets every connection: both sessions notice.
