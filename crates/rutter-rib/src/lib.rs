@@ -9,7 +9,7 @@
 //!
 //! `rib` is the table as its threads see it. `neighbor`, `topology` and `lifecycle` hold the neighbors and their
 //! sessions. The folders follow a route's way: `adj_rib_in`, `decision`, `advertise`. `reevaluate` applies changed
-//! policies to held routes; `read` serves readers.
+//! policies to held routes; `read` serves readers; `handover` passes the table to another process.
 
 mod adj_rib_in;
 mod advertise;
@@ -17,6 +17,7 @@ mod allocation;
 mod bench_support;
 mod client_options;
 mod decision;
+mod handover;
 mod lifecycle;
 mod monitored;
 mod neighbor;
@@ -36,6 +37,7 @@ pub use advertise::memfd_segment::NewFile;
 pub use bench_support::RoutePair;
 pub use client_options::ClientOptions;
 pub use decision::{FileRoute, Step, best_file_route};
+pub use handover::{HeldTable, TableImport, TableTotals};
 pub use lifecycle::Retain;
 pub use monitored::{Monitored, Source, View};
 pub use neighbor::{

@@ -104,7 +104,7 @@ impl Rib {
         self.changed();
     }
 
-    fn group(&self, style: Style) -> Arc<Group> {
+    pub(crate) fn group(&self, style: Style) -> Arc<Group> {
         let mut groups = self.groups.write();
         if let Some(group) = groups.iter().find(|group| group.style == style) {
             return Arc::clone(group);
@@ -387,7 +387,7 @@ impl Rib {
 }
 
 /// The style of a client's messages; `None` for a collector, which is sent nothing.
-fn style(peer: &Peer, session: &SessionInfo, cluster_id: u32) -> Option<Style> {
+pub(crate) fn style(peer: &Peer, session: &SessionInfo, cluster_id: u32) -> Option<Style> {
     let neighbor = &peer.neighbor;
     if neighbor.kind == PeerKind::Collector {
         return None;

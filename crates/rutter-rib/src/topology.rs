@@ -127,6 +127,13 @@ impl Counts {
         self.are_missing[family].load(Ordering::Relaxed)
     }
 
+    /// Takes over the counts of routes that another process did not keep.
+    pub fn restore(&self, family: Family, not_kept: NotKept, are_missing: bool) {
+        self.paths_not_kept.store(not_kept.paths, Ordering::Relaxed);
+        self.blocked.store(not_kept.blocked, Ordering::Relaxed);
+        self.are_missing[family].store(are_missing, Ordering::Relaxed);
+    }
+
     /// The neighbor sends all routes of a family again.
     pub fn begin_resend(&self, family: Family) {
         self.are_missing[family].store(false, Ordering::Relaxed);
@@ -211,6 +218,13 @@ impl Topology {
             self.peers.push(None);
             self.ranks.push(PeerRank::default());
         }
+        self.put(peer, neighbor);
+        self.rebuild_rules();
+        Ok(peer)
+    }
+
+    fn put(&mut self, peer: PeerId, neighbor: Neighbor) {
+        let index = peer.index();
         self.ranks[index] = PeerRank::default();
         self.added = self.added.wrapping_add(1);
         self.audiences.add_peer(peer, client(&neighbor));
@@ -223,8 +237,14 @@ impl Topology {
             is_leaving: false,
         });
         self.refresh_rank(peer);
-        self.rebuild_rules();
-        Ok(peer)
+    }
+
+    /// Adds a neighbor under an id that is not in use. Call [`Topology::rebuild_rules`] after the last.
+    pub fn add_as(&mut self, peer: PeerId, neighbor: Neighbor) {
+        let end = self.peers.len().max(peer.index() + 1);
+        self.peers.resize_with(end, || None);
+        self.ranks.resize_with(end, PeerRank::default);
+        self.put(peer, neighbor);
     }
 
     /// Removes neighbors that have no routes any more. O(all neighbors), whatever the number.

@@ -237,7 +237,7 @@ impl AttrSet {
         allocated(size_of::<Header>() + 2 * size_of::<usize>() + self.0.slice.len())
     }
 
-    fn is_unused(&self) -> bool {
+    pub(crate) fn is_unused(&self) -> bool {
         ThinArc::strong_count(&self.0) == 1
     }
 }

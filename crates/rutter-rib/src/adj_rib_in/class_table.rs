@@ -55,6 +55,19 @@ impl ClassTable {
         }
     }
 
+    /// The classes in use, each with its verdict.
+    pub fn verdicts(&self) -> impl Iterator<Item = (Verdict, Class)> + '_ {
+        let used = |place: &AtomicU64| place.load(Ordering::Relaxed) & USED != 0;
+        let ids = (0..CLASSES as u8).zip(&self.places);
+        let ids = ids.filter(move |(_, place)| used(place));
+        ids.map(|(id, _)| (Verdict::accepted(ClassId(id)), self.class(ClassId(id))))
+    }
+
+    /// The verdict of a class, if there is a place for it.
+    pub fn verdict_of(&self, class: Class) -> Option<Verdict> {
+        self.add(class).map(Verdict::accepted)
+    }
+
     fn id_of(&self, class: Class) -> ClassId {
         self.add(class).unwrap_or_else(|| {
             self.overflows.fetch_add(1, Ordering::Relaxed);

@@ -22,6 +22,16 @@ impl EpochSet {
         EpochSet(1 << epoch)
     }
 
+    /// The set as bits.
+    pub fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// The set of some bits; others are left out.
+    pub fn from_bits(bits: u8) -> Self {
+        EpochSet(bits).and(EpochSet::ALL)
+    }
+
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }

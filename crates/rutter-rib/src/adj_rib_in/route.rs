@@ -29,6 +29,9 @@ impl State {
     /// Counts as LOCAL_PREF 0: GRACEFUL_SHUTDOWN (RFC 8326), or the import policy asks for it.
     pub const LEAST_PREFERRED: u8 = 4;
 
+    /// The bits that do not follow from the attribute set.
+    pub const OF_ROUTE: u8 = 0x0f;
+
     /// The set has a MULTI_EXIT_DISC above 0.
     const MED: u8 = 0x80;
     /// Three bits of a hash of the neighbouring AS.

@@ -39,6 +39,11 @@ impl Verdict {
         self.0 as u8 >= REASONS
     }
 
+    /// The octet.
+    pub fn octet(self) -> u8 {
+        self.0 as u8
+    }
+
     /// The reason of rejection, if any.
     pub fn reject(self) -> Option<RejectReason> {
         RejectReason::from_u8(self.0 as u8)

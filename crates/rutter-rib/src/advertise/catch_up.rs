@@ -109,6 +109,35 @@ impl CatchUp {
         })
     }
 
+    /// Whether a destination has changed since all were marked, if it is marked.
+    pub fn mark_of(&self, family: Family, id: Id) -> Option<bool> {
+        self.dirty[family].as_ref()?.mark_of(id)
+    }
+
+    /// The remembered paths of each destination, and whether they are all that the client may hold.
+    pub fn remembered_paths(&self, family: Family) -> impl Iterator<Item = (Id, bool, &[u32])> {
+        let held = self.remembered_paths[family].iter().flatten();
+        held.map(|(id, held)| (*id, held.is_complete, &held.paths[..]))
+    }
+
+    /// Restores what [`CatchUp::mark_of`] returned.
+    pub fn restore_mark(&mut self, family: Family, id: Id, has_changed: bool) {
+        if let Some(dirty) = &mut self.dirty[family] {
+            dirty.mark(id);
+            if !has_changed {
+                dirty.unchanged[id as usize / 64] |= 1 << (id % 64);
+            }
+        }
+    }
+
+    /// Restores what [`CatchUp::remembered_paths`] returned.
+    pub fn restore_paths(&mut self, family: Family, id: Id, is_complete: bool, paths: &[u32]) {
+        if let Some(held) = &mut self.remembered_paths[family] {
+            let paths = SmallVec::from_slice(paths);
+            held.insert(id, RememberedPaths { paths, is_complete });
+        }
+    }
+
     /// The number of remembered paths, each perhaps more than once.
     #[cfg(test)]
     fn remembered(&self) -> usize {
@@ -163,6 +192,12 @@ impl MarkedIds {
             self.words[word] |= bit;
             self.count += 1;
         }
+    }
+
+    fn mark_of(&self, id: Id) -> Option<bool> {
+        let (word, bit) = (id as usize / 64, 1 << (id % 64));
+        let is_marked = self.words.get(word)? & bit != 0;
+        is_marked.then(|| self.unchanged[word] & bit == 0)
     }
 
     /// Marks all ids before `end`, 64 at a time.

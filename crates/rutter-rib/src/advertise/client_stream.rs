@@ -1,5 +1,7 @@
 //! The outbound stream of one client: shared segments of its group's log, or its own catch-up from the table.
 
+mod handover;
+
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::IoSlice;

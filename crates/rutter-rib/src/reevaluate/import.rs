@@ -72,11 +72,17 @@ impl Rib {
 
     /// Evaluates the routes of a neighbor again under its present policy.
     pub fn reevaluate_import(&self, peer: PeerId) {
+        self.reevaluate_imports(&[peer], || {});
+    }
+
+    /// As [`Rib::reevaluate_import`] for some neighbors in one walk.
+    pub(crate) fn reevaluate_imports(&self, peers: &[PeerId], mut notify: impl FnMut()) {
         let due = Reevaluation {
             judged: true,
             ranked: false,
         };
-        self.reevaluate(&[(peer, due)], &mut WalkProgress::new(self, &mut || {}));
+        let work: Vec<_> = peers.iter().map(|peer| (*peer, due)).collect();
+        self.reevaluate(&work, &mut WalkProgress::new(self, &mut notify));
     }
 
     fn reevaluate(&self, work: &[(PeerId, Reevaluation)], progress: &mut WalkProgress<'_>) {

@@ -2,6 +2,7 @@
 //! number of shards, although clients read slowly, leave, come back and ask for refreshes.
 
 mod exports;
+mod handover;
 mod lookup;
 mod model;
 mod paths;
@@ -13,6 +14,7 @@ use rutter_lpm::Profile;
 use rutter_net::{Family, Prefix};
 use rutter_rib::{PeerId, Retain};
 
+use handover::HandOver;
 use model::Model;
 use world::{Actions, Attrs, LOCAL, World, asn};
 
@@ -41,6 +43,7 @@ enum Event {
     SetAspas(Vec<(u32, u32)>),
     /// The limit on paths of a client, and whether it receives routes at all, while its session goes on.
     Restyle(u16, Option<u16>, bool),
+    HandOver(HandOver),
     Settle,
 }
 
@@ -112,6 +115,10 @@ fn event() -> impl Strategy<Value = Event> {
         2 => proptest::collection::vec((1u32..4, origin()), 0..6).prop_map(Event::SetAspas),
         3 => (0..PEERS, proptest::option::of(0u16..4), proptest::bool::weighted(0.7))
             .prop_map(|(peer, limit, export)| Event::Restyle(peer, limit, export)),
+        3 => (proptest::sample::select(vec![1usize, 2, 4]), any::<bool>(), any::<bool>())
+            .prop_map(|(shards, has_mirror, fails)| {
+                Event::HandOver(HandOver { shards, has_mirror, fails })
+            }),
         1 => Just(Event::Settle),
     ]
 }
@@ -210,6 +217,7 @@ fn step(world: &mut World, model: &mut Model, event: &Event) {
         Event::Restyle(peer, limit, export) => {
             restyle(world, model, *peer, *limit, *export || !is_up(world, *peer));
         }
+        Event::HandOver(how) => world.hand_over(*how, model.actions),
         Event::Settle => check(world, model),
         _ => {}
     }

@@ -45,6 +45,7 @@ pub fn bgp_id(peer: u16) -> u32 {
 
 pub struct World {
     pub rib: Rib,
+    pub log_limit: usize,
     batch: Batch,
     pub clients: Vec<Option<Client>>,
     /// True if some clients take Add-Path.
@@ -260,6 +261,7 @@ impl World {
         }
         World {
             rib,
+            log_limit,
             batch: Batch::new(),
             clients: (0..peers).map(|_| None).collect(),
             has_add_path: true,
@@ -289,6 +291,17 @@ impl World {
             self.sweeper.step(&self.rib);
             self.rib.flush();
         }
+    }
+
+    /// Removes all routes of ended sessions.
+    pub fn sweep_all(&mut self) {
+        while !self.sweeper.is_idle() {
+            self.sweep();
+        }
+    }
+
+    pub fn batch(&mut self) -> &mut Batch {
+        &mut self.batch
     }
 
     pub fn announce(&mut self, peer: u16, prefixes: &[Prefix], attrs: &Attrs) {
@@ -473,9 +486,7 @@ impl World {
 
     /// All clients read until nothing is left, and the routes of ended sessions are removed.
     pub fn settle(&mut self) {
-        while !self.sweeper.is_idle() {
-            self.sweep();
-        }
+        self.sweep_all();
         (0..self.clients.len() as u16).for_each(|peer| self.drain(peer));
     }
 }
@@ -541,7 +552,7 @@ impl Client {
         }
     }
 
-    fn stream(&mut self) -> &mut ClientStream {
+    pub fn stream(&mut self) -> &mut ClientStream {
         self.stream.as_mut().expect("a client")
     }
 

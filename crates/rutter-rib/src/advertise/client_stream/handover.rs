@@ -1,0 +1,142 @@
+//! A stream that another process continues: the bytes that are gathered, and the way in which the rest follows.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use rutter_net::Family;
+use rutter_wire::handover::{BadRecord, Reader, Writer};
+
+use super::{Chunk, ClientStream};
+use crate::PeerId;
+use crate::advertise::catch_up::{Ending, Phase};
+use crate::advertise::group::{Group, private_segment};
+use crate::rib::Rib;
+
+/// The bytes of the log that a client keeps as bytes. More become marks.
+const MOST_BYTES: usize = 256 * 1024;
+
+impl ClientStream {
+    /// Gathers a short rest of the log, or turns a long one into marks. Afterwards the client follows the log from its
+    /// end, or catches up; see [`ClientStream::is_settled`].
+    pub(crate) fn settle(&mut self, rib: &Rib) {
+        match self.phase {
+            Phase::Live => self.follow(MOST_BYTES, u64::MAX),
+            Phase::Leaving { until } => self.follow(MOST_BYTES, until),
+            Phase::Deferred | Phase::Discarding { .. } | Phase::CatchingUp => {}
+        }
+        if self.phase == Phase::Live && self.next_segment().is_some() {
+            self.leave_log(rib);
+        }
+        if let Phase::Leaving { until } = self.phase {
+            self.phase = Phase::Discarding { until };
+        }
+        while let Phase::Discarding { until } = self.phase {
+            self.discard(rib, until);
+        }
+    }
+
+    /// Returns whether the client has gathered the whole log, or catches up. While the table is held, both last.
+    pub(crate) fn is_settled(&self) -> bool {
+        match self.phase {
+            Phase::Live => self.next_segment().is_none(),
+            Phase::CatchingUp => self.next_group.is_none(),
+            Phase::Deferred | Phase::Leaving { .. } | Phase::Discarding { .. } => false,
+        }
+    }
+
+    /// Returns whether a settled client follows the log.
+    pub(crate) fn is_live(&self) -> bool {
+        self.phase == Phase::Live
+    }
+
+    /// Appends the messages that complete its catch-up, and the gathered bytes.
+    pub(crate) fn write_state(&self, out: &mut Writer) {
+        out.bool(self.ending.end_of_rib);
+        for is_refreshed in self.ending.end_of_refresh.iter() {
+            out.bool(*is_refreshed);
+        }
+        let (skipped, unsent) = self.unsent();
+        out.count(skipped);
+        out.octets(&unsent);
+        // The begin of a refresh that was not gathered yet.
+        out.octets(&self.writer.bytes);
+    }
+
+    /// The gathered bytes from the start of the message that is being written, and the number of those already written.
+    fn unsent(&self) -> (usize, Vec<u8>) {
+        let mut unsent = Vec::new();
+        let mut skipped = 0;
+        for (place, chunk) in self.queue.iter().enumerate() {
+            let start = match place {
+                0 => chunk.message_start(self.peer),
+                _ => chunk.start,
+            };
+            skipped += (chunk.start - start) as usize;
+            unsent.extend_from_slice(&chunk.segment.bytes[start as usize..chunk.end as usize]);
+        }
+        (skipped, unsent)
+    }
+
+    /// Reads a stream of a client that catches up until [`ClientStream::follow_from_end`].
+    pub(crate) fn from_state(
+        peer: PeerId,
+        group: Arc<Group>,
+        is_deferred: Arc<AtomicBool>,
+        state: &mut Reader<'_>,
+    ) -> Result<Self, BadRecord> {
+        let mut ending = Ending {
+            end_of_rib: state.bool("End-of-RIB")?,
+            ..Ending::default()
+        };
+        for family in Family::ALL {
+            ending.end_of_refresh[family] = state.bool("end of refresh")?;
+        }
+        let skipped: usize = state.number("number of written bytes")?;
+        let unsent = state.octets("unsent bytes")?;
+        let queued = unsent.len().checked_sub(skipped);
+        let mut stream = ClientStream::new(peer, group, is_deferred);
+        stream.queued = queued.ok_or(BadRecord("number of written bytes"))?;
+        if stream.queued > 0 {
+            stream.queue = VecDeque::from([Chunk {
+                segment: private_segment(unsent, peer),
+                start: skipped as u32,
+                end: unsent.len() as u32,
+            }]);
+        }
+        let unwritten = state.octets("begin of refresh")?;
+        stream.writer.bytes.extend_from_slice(unwritten);
+        stream.ending = ending;
+        stream.phase = Phase::CatchingUp;
+        Ok(stream)
+    }
+
+    /// The client has everything but its gathered bytes: it follows the log from here.
+    pub(crate) fn follow_from_end(&mut self) {
+        self.cursor = Some(self.group.stage.lock().log.tail());
+        self.phase = Phase::Live;
+    }
+
+    pub(crate) fn group(&self) -> &Arc<Group> {
+        &self.group
+    }
+}
+
+impl Chunk {
+    /// The start of the message that contains the next byte.
+    fn message_start(&self, peer: PeerId) -> u32 {
+        let mut ranges = self.segment.ranges_for(peer);
+        let Some((mut start, _)) = ranges.find(|(_, end)| self.start < *end) else {
+            return self.start;
+        };
+        loop {
+            let header = &self.segment.bytes[start as usize..];
+            let len = header.get(16..18).map(|len| [len[0], len[1]]);
+            let next = start + len.map_or(0, |len| u32::from(u16::from_be_bytes(len)).max(1));
+            if len.is_none() || next > self.start {
+                return start;
+            }
+            start = next;
+        }
+    }
+}
