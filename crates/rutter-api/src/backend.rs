@@ -12,7 +12,8 @@ use rutter_wire::attr::Attributes;
 use crate::{ClearHow, LogRow, RouterRow, SessionRow, SinkRow, SourceAction, SourceRow, StatusRow};
 
 /// The daemon, as the management server sees it. Any thread may call any method at any time. Methods must not wait
-/// for the I/O threads, except [`Backend::clear`], [`Backend::reload`] and [`Backend::shutdown`].
+/// for the I/O threads, except [`Backend::clear`], [`Backend::reload`], [`Backend::upgrade`] and
+/// [`Backend::shutdown`].
 pub trait Backend: Send + Sync {
     /// Returns the state of the process.
     fn status(&self) -> StatusRow;
@@ -80,6 +81,10 @@ pub trait Backend: Send + Sync {
     ) -> Result<(), String> {
         let _ = (snapshot, each);
         Err("there is no source of data".to_owned())
+    }
+    /// Hands over to a new process of the program as it is installed now, and waits for it. The result is for the user.
+    fn upgrade(&self) -> Result<String, String> {
+        Err("this daemon cannot be upgraded while it runs".to_owned())
     }
     /// Starts an orderly shutdown: every session ends with a Cease that carries `text`.
     fn shutdown(&self, text: Option<&str>);

@@ -122,6 +122,9 @@ pub enum Request {
         #[serde(default)]
         routes: u64,
     },
+    /// Hands over to a new process of the program as it is installed now. No session ends. The message of the answer says
+    /// what it took over, or why it did not.
+    Upgrade,
     /// Stops the daemon. Sessions end with a Cease that carries this text (RFC 9003).
     Shutdown {
         /// The text for the neighbors.

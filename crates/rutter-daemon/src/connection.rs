@@ -65,6 +65,17 @@ pub(crate) struct Connection {
     control_written: usize,
 }
 
+/// The bytes of a connection that another process continues.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct UnsentBytes {
+    /// The start of a message whose rest has not arrived.
+    pub(crate) received: Vec<u8>,
+    /// Messages of the session, from the start of the first that is not written.
+    pub(crate) control: Vec<u8>,
+    /// The bytes of these that the kernel has accepted.
+    pub(crate) control_written: usize,
+}
+
 /// The result of a read.
 pub(crate) enum ReadOutcome {
     /// `total` bytes are at the start of the buffer: the rest of the last read and `new` bytes. The kernel may have
@@ -128,6 +139,30 @@ impl Connection {
             control: Vec::new(),
             control_written: 0,
         }
+    }
+
+    /// A connection that another process began. Its socket may be ready in both directions.
+    pub(crate) fn continued(socket: TcpStream, bytes: UnsentBytes) -> Self {
+        Connection {
+            partial: bytes.received,
+            control: bytes.control,
+            control_written: bytes.control_written,
+            ..Connection::new(socket, false)
+        }
+    }
+
+    /// The bytes with which another process continues the connection.
+    pub(crate) fn unsent_bytes(&self) -> UnsentBytes {
+        UnsentBytes {
+            received: self.partial.clone(),
+            control: self.control.clone(),
+            control_written: self.control_written,
+        }
+    }
+
+    /// A stream that another process began may have stopped inside a message.
+    pub(crate) fn continue_stream(&mut self, stream: &ClientStream) {
+        self.mid_message = !stream.at_message_boundary();
     }
 
     /// Reads once, at most `share` bytes. The rest of the last read comes before the new bytes.

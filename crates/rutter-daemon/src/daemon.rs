@@ -22,7 +22,9 @@ use rutter_web::WebServer;
 
 use crate::connection::memory_file;
 use crate::filter_sources::FilterSources;
+use crate::handover::{self, Predecessor, Program, UpgradeDesk};
 use crate::listener::{Acceptor, Listeners};
+use crate::logging::LogRing;
 use crate::mailbox::{Command, Mailbox};
 use crate::management::ControlSocket;
 use crate::mrt::Archive;
@@ -32,7 +34,7 @@ use crate::reactor::{self, Reactor, WAKE};
 use crate::restart::{self, Restart, Stop};
 use crate::shared::{Clock, Loaded, Shared, StopOrder, StopRequest, Thread, unix_us};
 use crate::signals::Signals;
-use crate::{logging, memory, missing_routes, outbound_limits, privileges, web};
+use crate::{logging, memory, missing_routes, outbound_limits, privileges, service_manager, web};
 
 /// Starts daemons.
 pub struct Daemon;
@@ -52,6 +54,15 @@ pub struct Handle {
     /// The threads that look at the table now and then. Each ends when its sender is dropped.
     watchers: Vec<(Sender<()>, JoinHandle<()>)>,
     restart: Option<JoinHandle<()>>,
+    upgrades: Option<JoinHandle<()>>,
+}
+
+/// The parts with which a daemon starts, its own or those of the process before.
+struct Start {
+    log: Arc<LogRing>,
+    listeners: Listeners,
+    restart: Restart,
+    clock: Clock,
 }
 
 /// The reason why a daemon does not start.
@@ -101,11 +112,55 @@ impl Daemon {
         listeners.set_keys(None, &config);
         let (user, group) = (&config.daemon.user, &config.daemon.group);
         privileges::drop_to(user.as_deref(), group.as_deref()).map_err(failed("user and group"))?;
-        let (threads, polls) = io_threads(thread_count(&config)).map_err(failed("I/O threads"))?;
         let restart = Restart::begin(&config, source.is_some());
+        let start = Start {
+            log,
+            listeners,
+            restart,
+            clock: Clock::start(),
+        };
+        Self::assemble(config, source, start)
+    }
+
+    /// Takes over from the daemon that started this process with `--take-over`: its sockets, its sessions and its table.
+    /// Returns when that process has ended. After an error it goes on, and this one must end.
+    pub fn take_over(config: Config, source: ConfigSource) -> Result<Handle, StartError> {
+        let log = logging::init(config.daemon.log_format, logging::level(&config.daemon.log));
+        if let Err(error) = privileges::raise_open_files() {
+            tracing::warn!(%error, "cannot raise the limit of open files");
+        }
+        let refused = |why: String| failed("take over")(io::Error::other(why));
+        let mut predecessor = Predecessor::greet().map_err(refused)?;
+        let sockets = std::mem::take(&mut predecessor.listeners);
+        let listeners = Listeners::inherit(&config.daemon.listen, sockets);
+        let listeners = listeners.map_err(|error| refused(predecessor.fail(error.to_string())))?;
+        listeners.set_keys(None, &config);
+        let start = Start {
+            log,
+            listeners,
+            restart: Restart::after_handover(&config),
+            clock: Clock::start_at(predecessor.now_ms),
+        };
+        let prepared = Self::assemble(config, Some(source), start);
+        let prepared = prepared.map_err(|error| refused(predecessor.fail(error.to_string())))?;
+        prepared.take_over(predecessor)
+    }
+
+    fn assemble(
+        config: Config,
+        source: Option<ConfigSource>,
+        start: Start,
+    ) -> Result<Prepared, StartError> {
+        let (threads, polls) = io_threads(thread_count(&config)).map_err(failed("I/O threads"))?;
+        let Start {
+            log,
+            listeners,
+            restart,
+            clock,
+        } = start;
         let shared = Arc::new(Shared {
             rib: Arc::new(table(&config, threads.len())),
-            clock: Clock::start(),
+            clock,
             peers: PeerTable::default(),
             threads,
             listeners,
@@ -122,6 +177,7 @@ impl Daemon {
             stop_request: StopRequest::default(),
             collected: OnceLock::new(),
             restart,
+            upgrades: UpgradeDesk::default(),
             sources: FilterSources::default(),
             config: RwLock::new(Arc::new(config)),
         });
@@ -138,6 +194,7 @@ impl Daemon {
             control: None,
             watchers: Vec::new(),
             restart: None,
+            upgrades: None,
         };
         Ok(Prepared { handle, polls })
     }
@@ -167,6 +224,21 @@ impl Prepared {
     /// Starts the threads.
     pub fn start(mut self) -> Result<Handle, StartError> {
         self.handle.spawn(self.polls)?;
+        service_manager::notify("READY=1");
+        Ok(self.handle)
+    }
+
+    fn take_over(mut self, mut predecessor: Predecessor) -> Result<Handle, StartError> {
+        let taken = self.handle.take(&self.polls, &mut predecessor);
+        if let Err(error) = taken {
+            // The end of this process must change nothing that the other one uses.
+            self.handle.shared.stopping.store(true, Ordering::Release);
+            predecessor.fail(error.to_string());
+            return Err(error);
+        }
+        self.handle.go_on(self.polls)?;
+        predecessor.wait_for_end();
+        self.handle.open_services_after_handover();
         Ok(self.handle)
     }
 }
@@ -175,21 +247,95 @@ impl Handle {
     fn spawn(&mut self, polls: Vec<Poll>) -> Result<(), StartError> {
         let config = Arc::clone(&self.shared.config.read());
         FilterSources::start(&self.shared, &config).map_err(failed("sources of outside data"))?;
-        self.spawn_services(&config)?;
-        for (index, poll) in polls.into_iter().enumerate() {
+        self.open_control(&config)?;
+        self.open_outlets(&config)?;
+        self.begin_archive();
+        self.place_reactors(&polls)?;
+        self.run_reactors(polls)?;
+        self.add_neighbors(&config);
+        self.spawn_threads()?;
+        tracing::info!(
+            asn = %config.asn,
+            router_id = %config.router_id,
+            neighbors = config.neighbors.len(),
+            threads = self.shared.threads.len(),
+            listen = ?self.shared.listeners.addresses(),
+            "started"
+        );
+        Ok(())
+    }
+
+    /// Takes everything from the process before. The archive opens first, so that it misses no update.
+    fn take(&mut self, polls: &[Poll], predecessor: &mut Predecessor) -> Result<(), StartError> {
+        let config = Arc::clone(&self.shared.config.read());
+        FilterSources::start(&self.shared, &config).map_err(failed("sources of outside data"))?;
+        self.place_reactors(polls)?;
+        self.open_archive(&config)?;
+        let taken = predecessor.take(&self.shared);
+        taken.map_err(|why| failed("take over")(io::Error::other(why)))
+    }
+
+    /// Goes on with what [`Handle::take`] took. The routes are evaluated again: this version, or its data, may judge
+    /// otherwise.
+    fn go_on(&mut self, polls: Vec<Poll>) -> Result<(), StartError> {
+        let config = Arc::clone(&self.shared.config.read());
+        self.run_reactors(polls)?;
+        self.add_neighbors(&config);
+        self.spawn_threads()?;
+        tracing::info!(neighbors = self.shared.peers.len(), "took over");
+        let shared = Arc::clone(&self.shared);
+        let reevaluate = move || {
+            shared.rib.reevaluate_all(|| shared.flush());
+            shared.flush();
+        };
+        named("reevaluate", reevaluate).map_err(failed("re-evaluation"))?;
+        Ok(())
+    }
+
+    /// Opens the services whose paths and addresses the process before had. Routing goes on without those that fail.
+    fn open_services_after_handover(&mut self) {
+        let config = Arc::clone(&self.shared.config.read());
+        if let Err(error) = once_free(|| self.open_control(&config)) {
+            tracing::error!(%error, "no control socket after the upgrade");
+        }
+        if let Err(error) = once_free(|| self.open_web(&config)) {
+            tracing::error!(%error, "no web server after the upgrade");
+        }
+        self.begin_archive();
+    }
+
+    /// Gives each I/O thread its event loop.
+    fn place_reactors(&self, polls: &[Poll]) -> Result<(), StartError> {
+        for (index, poll) in polls.iter().enumerate() {
             let registry = poll.registry().try_clone();
             let registry = registry.map_err(failed("I/O threads"))?;
+            let reactor = Reactor::new(Arc::clone(&self.shared), index, registry);
+            *self.shared.threads[index].reactor.lock() = Some(reactor);
+        }
+        Ok(())
+    }
+
+    fn run_reactors(&mut self, polls: Vec<Poll>) -> Result<(), StartError> {
+        for (index, poll) in polls.into_iter().enumerate() {
             let shared = Arc::clone(&self.shared);
-            let reactor = Reactor::new(Arc::clone(&shared), index, registry);
-            *shared.threads[index].reactor.lock() = Some(reactor);
             let run = move || reactor::run(&shared, index, poll);
             let thread = named(&format!("io-{index}"), run).map_err(failed("I/O threads"))?;
             self.reactors.push(thread);
         }
-        for neighbor in &config.neighbors {
-            let settings = NeighborSettings::new(&config, neighbor);
-            self.shared.run_peer(settings, Change::Live);
+        Ok(())
+    }
+
+    /// Adds the configured neighbors that the daemon does not have.
+    fn add_neighbors(&self, config: &Config) {
+        let shared = &self.shared;
+        let is_new = |n: &&rutter_config::Neighbor| shared.peers.find(n.address).is_none();
+        for neighbor in config.neighbors.iter().filter(is_new) {
+            let settings = NeighborSettings::new(config, neighbor);
+            shared.run_peer(settings, Change::Live);
         }
+    }
+
+    fn spawn_threads(&mut self) -> Result<(), StartError> {
         let accepting = Acceptor::new(Arc::clone(&self.shared)).map_err(failed("listen"))?;
         let (acceptor, waker) = accepting;
         let thread = named("accept", move || acceptor.run()).map_err(failed("listen"))?;
@@ -200,14 +346,10 @@ impl Handle {
         let shared = Arc::clone(&self.shared);
         let restart = named("restart", move || restart::watch(&shared));
         self.restart = Some(restart.map_err(failed("restart"))?);
-        tracing::info!(
-            asn = %config.asn,
-            router_id = %config.router_id,
-            neighbors = config.neighbors.len(),
-            threads = self.shared.threads.len(),
-            listen = ?self.shared.listeners.addresses(),
-            "started"
-        );
+        let shared = Arc::clone(&self.shared);
+        let requests = shared.upgrades.open();
+        let upgrades = named("upgrade", move || handover::serve(&shared, &requests));
+        self.upgrades = Some(upgrades.map_err(failed("upgrade"))?);
         Ok(())
     }
 
@@ -224,7 +366,7 @@ impl Handle {
         Ok(())
     }
 
-    fn spawn_services(&mut self, config: &Config) -> Result<(), StartError> {
+    fn open_control(&mut self, config: &Config) -> Result<(), StartError> {
         let path = &config.daemon.control_socket;
         let control = ControlSocket::open(&self.shared, path).map_err(|error| StartError {
             what: format!("control socket {}", path.display()),
@@ -232,27 +374,48 @@ impl Handle {
             hint: "write another `daemon.control-socket`, or let the daemon's user write there",
         })?;
         self.control = Some(control);
+        Ok(())
+    }
+
+    fn open_outlets(&self, config: &Config) -> Result<(), StartError> {
+        self.open_web(config)?;
+        self.open_archive(config)
+    }
+
+    fn open_web(&self, config: &Config) -> Result<(), StartError> {
         let mut outlets = self.shared.outlets.lock();
-        if let Some(metrics) = &config.metrics {
+        let metrics = config.metrics.as_ref();
+        if let Some(metrics) = metrics.filter(|_| outlets.metrics.is_none()) {
             let what = format!("metrics on {}", metrics.listen);
             let server = web::metrics(&self.shared, metrics).map_err(failed(&what))?;
             outlets.metrics = Some(server);
         }
-        if let Some(settings) = &config.web {
+        let web = config.web.as_ref();
+        if let Some(settings) = web.filter(|_| outlets.web.is_none()) {
             let what = format!("web on {}", settings.listen);
             let server = web::looking_glass(&self.shared, settings).map_err(failed(&what))?;
             outlets.web = Some(server);
         }
+        Ok(())
+    }
+
+    /// Opens the archive. It writes nothing before [`Handle::begin_archive`].
+    fn open_archive(&self, config: &Config) -> Result<(), StartError> {
         if let Some(mrt) = &config.mrt {
-            let mut archive = Archive::open(&self.shared, mrt).map_err(|error| StartError {
+            let archive = Archive::open(&self.shared, mrt).map_err(|error| StartError {
                 what: format!("mrt: cannot write in {}", mrt.directory.display()),
                 error,
                 hint: "write another `mrt.directory`, or let the daemon's user write there",
             })?;
-            archive.begin();
-            outlets.archive = Some(archive);
+            self.shared.outlets.lock().archive = Some(archive);
         }
         Ok(())
+    }
+
+    fn begin_archive(&self) {
+        if let Some(archive) = &mut self.shared.outlets.lock().archive {
+            archive.begin();
+        }
     }
 
     /// The addresses of the BGP listeners, with the ports that the kernel chose.
@@ -280,6 +443,11 @@ impl Handle {
     /// Directs the process's signals to this daemon, also signals that have already arrived.
     pub fn handle_signals(&self, signals: &Signals) {
         signals.direct_to(&self.shared);
+    }
+
+    /// Allows `rutter upgrade`: this program takes over. Without it the daemon cannot be upgraded while it runs.
+    pub fn allow_upgrades(&self, program: Program) {
+        self.shared.upgrades.allow(program);
     }
 
     /// Waits for a request to stop, by a signal or on the control socket. Carry it out with [`Handle::stop_as`].
@@ -311,6 +479,7 @@ impl Handle {
             return;
         }
         let (stop, reason, text) = match order {
+            StopOrder::HandOver => return self.end_after_handover(),
             StopOrder::Restart => (Stop::Restart, StopReason::Restart, RESTART_TEXT),
             StopOrder::Leave(text) => (Stop::Leave, StopReason::Shutdown, &**text),
         };
@@ -329,8 +498,10 @@ impl Handle {
         for thread in self.reactors.drain(..) {
             let _ = thread.join();
         }
+        self.shared.upgrades.close();
         self.shared.restart.stop_watching();
-        if let Some(thread) = self.restart.take() {
+        let threads = [self.restart.take(), self.upgrades.take()];
+        for thread in threads.into_iter().flatten() {
             let _ = thread.join();
         }
         self.shared.restart.end(stop, &self.shared.config.read());
@@ -347,6 +518,13 @@ impl Handle {
         servers.for_each(WebServer::stop);
         tracing::info!("stopped");
     }
+
+    /// Completes the files of the archive, and lets the operator have the answer. Everything else is the successor's.
+    fn end_after_handover(&mut self) {
+        let outlets = std::mem::take(&mut *self.shared.outlets.lock());
+        outlets.archive.into_iter().for_each(Archive::stop);
+        self.shared.upgrades.wait_for_answer();
+    }
 }
 
 impl Drop for Handle {
@@ -355,6 +533,22 @@ impl Drop for Handle {
         self.end(&StopOrder::Leave(text.into()));
     }
 }
+
+/// Opens a service until its path or address is free. The kernel closes the files of a process that ends one by one.
+fn once_free(mut open: impl FnMut() -> Result<(), StartError>) -> Result<(), StartError> {
+    for _ in 0..FREE_ATTEMPTS {
+        match open() {
+            Err(error) if error.error.kind() == io::ErrorKind::AddrInUse => {
+                thread::sleep(FREE_INTERVAL);
+            }
+            result => return result,
+        }
+    }
+    open()
+}
+
+const FREE_ATTEMPTS: u32 = 100;
+const FREE_INTERVAL: Duration = Duration::from_millis(50);
 
 fn thread_count(config: &Config) -> usize {
     match config.daemon.threads {

@@ -2,8 +2,9 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use rutter_api::{SourceAction, SourceRow};
 use rutter_config::Config;
 use rutter_policy::FilterData;
@@ -44,6 +45,11 @@ impl FilterSources {
                 tracing::error!(source = slot.name(), %error, "the source does not start");
             }
         }
+    }
+
+    /// Waits until no data are being replaced, at most for this time. While the guard lives, none are.
+    pub(crate) fn hold(&self, timeout: Duration) -> Option<MutexGuard<'_, ()>> {
+        self.publishing.try_lock_for(timeout)
     }
 
     /// Stops all sources.

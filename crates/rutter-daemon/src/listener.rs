@@ -34,6 +34,32 @@ impl Listeners {
         })
     }
 
+    /// Takes the sockets of another process for these addresses, and binds those that it does not have.
+    pub(crate) fn inherit(
+        addresses: &[SocketAddr],
+        mut sockets: Vec<TcpListener>,
+    ) -> io::Result<Self> {
+        let mut kept = Vec::new();
+        for address in addresses {
+            let serves = |socket: &TcpListener| {
+                let own = socket.local_addr().ok();
+                own.is_some_and(|own| {
+                    own == *address || address.port() == 0 && own.ip() == address.ip()
+                })
+            };
+            match sockets.iter().position(serves) {
+                Some(place) => kept.push(sockets.remove(place)),
+                None => kept.append(&mut Listeners::bind(&[*address])?.sockets),
+            }
+        }
+        Ok(Listeners { sockets: kept })
+    }
+
+    /// The sockets, for another process.
+    pub(crate) fn sockets(&self) -> &[TcpListener] {
+        &self.sockets
+    }
+
     /// The addresses of the sockets, with the ports that the kernel chose.
     pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
         let addresses = self.sockets.iter().filter_map(|s| s.local_addr().ok());

@@ -97,6 +97,11 @@ impl Mailbox {
         self.woken.store(false, Ordering::Release);
     }
 
+    /// Returns whether no command waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.commands.lock().is_empty()
+    }
+
     /// Takes all waiting commands.
     pub(crate) fn take(&self) -> VecDeque<Command> {
         std::mem::take(&mut *self.commands.lock())

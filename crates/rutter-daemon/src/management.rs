@@ -129,6 +129,10 @@ impl Backend for Management {
         reload::preview(&self.0, file, snapshot, each)
     }
 
+    fn upgrade(&self) -> Result<String, String> {
+        self.0.upgrades.request()
+    }
+
     fn shutdown(&self, text: Option<&str>) {
         tracing::info!("shutdown requested on the control socket");
         let text = text.unwrap_or("shut down by an operator");
@@ -264,6 +268,7 @@ fn accept_loop(stopping: &AtomicBool, listener: &UnixListener, backend: &Arc<Man
                     let _slot = slot;
                     privileges::yield_to_routing();
                     let _ = rutter_api::serve_connection(stream, &*backend);
+                    backend.0.upgrades.note_answer();
                 });
                 if let Err(error) = spawned {
                     log_error(&format_args!("cannot serve one: {error}"));

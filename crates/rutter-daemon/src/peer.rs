@@ -84,6 +84,15 @@ impl Peer {
         self.settings.config.address
     }
 
+    /// The neighbor exceeds its prefix limit of a family, and the log has a line about it.
+    pub(crate) fn is_over_limit(&self, family: Family) -> bool {
+        self.over_limit[family]
+    }
+
+    pub(crate) fn set_over_limit(&mut self, family: Family, is_over: bool) {
+        self.over_limit[family] = is_over;
+    }
+
     /// The name in logs.
     pub(crate) fn name(&self) -> &str {
         &self.settings.config.name
@@ -199,6 +208,37 @@ impl Peer {
         true
     }
 
+    /// Continues an established session, which is already in the table.
+    pub(crate) fn continue_session(
+        &mut self,
+        peer: PeerId,
+        stream: Option<ClientStream>,
+        pending_refreshes: PerFamily<bool>,
+    ) {
+        let connection = self.session.established();
+        let negotiated = self.session.negotiated().cloned();
+        let (Some(connection), Some(negotiated)) = (connection, negotiated) else {
+            return;
+        };
+        let mut families = negotiated.families.iter().flatten();
+        self.established = Some(Established {
+            connection,
+            peer,
+            stream,
+            receives_paths: families.any(|family| family.add_path_receive),
+            pending_refreshes,
+        });
+        self.publish_negotiated(connection, &negotiated);
+    }
+
+    /// Publishes the state of a session that another process began.
+    pub(crate) fn publish_continued(&mut self) {
+        self.publish_counters();
+        self.published_state = self.session.state();
+        let state = status::state(self.published_state);
+        self.status.with(|details| details.state = state);
+    }
+
     /// Ends the session in the table: removes its routes or, in families of `keep`, makes them stale. Without a
     /// sweeper the routes stay.
     pub(crate) fn leave_table(
@@ -298,15 +338,19 @@ impl Peer {
         negotiated: &Negotiated,
         now_ms: u64,
     ) {
+        self.publish_negotiated(id, negotiated);
+        self.status.with(|details| {
+            details.established_count += 1;
+            details.state_since_ms = now_ms;
+        });
+    }
+
+    fn publish_negotiated(&self, id: ConnectionId, negotiated: &Negotiated) {
         let connection = self.connections[id.index()].as_ref();
         let local = connection.and_then(|c| c.socket.local_addr().ok());
         let remote = connection.and_then(|c| c.socket.peer_addr().ok());
         let row = status::negotiated_row(negotiated, local, remote);
-        self.status.with(|details| {
-            details.negotiated = Some(row);
-            details.established_count += 1;
-            details.state_since_ms = now_ms;
-        });
+        self.status.with(|details| details.negotiated = Some(row));
     }
 
     /// Publishes the reason why the session went down.

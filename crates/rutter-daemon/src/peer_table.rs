@@ -113,6 +113,23 @@ impl PeerTable {
         is_new.then(|| entries.run(run, new_status))
     }
 
+    /// Enters a neighbor whose session another process began. It is on its thread already, so no order waits. `section` is
+    /// the network of a dynamic neighbor's section.
+    pub(crate) fn continue_with(
+        &self,
+        address: IpAddr,
+        status: Arc<PeerStatus>,
+        section: Option<Prefix>,
+    ) {
+        let mut entries = self.entries.write();
+        entries.dynamic.set(address, section);
+        let entry = Entry {
+            status,
+            order: None,
+        };
+        entries.by_address.insert(address, entry);
+    }
+
     /// Records that a neighbor should not be there. `None`: it is not.
     pub(crate) fn remove(&self, address: IpAddr) -> Option<Recorded> {
         let mut entries = self.entries.write();

@@ -14,6 +14,7 @@ use crate::commands::CommandRunner;
 use crate::congestion::Congestion;
 use crate::connection::ConnectionKey;
 use crate::mailbox::{Command, Mailbox};
+use crate::peer::Peer;
 use crate::privileges;
 use crate::receiver::Receiver;
 use crate::session_driver::SessionDriver;
@@ -89,6 +90,22 @@ impl Reactor {
             congestion: Congestion::default(),
             woken: false,
         }
+    }
+
+    /// The sessions of the thread.
+    pub(crate) fn driver(&mut self) -> &mut SessionDriver {
+        &mut self.driver
+    }
+
+    /// The neighbors of the thread.
+    pub(crate) fn peers(&self) -> impl Iterator<Item = &Peer> {
+        self.driver.peers.iter()
+    }
+
+    /// Returns whether nothing is half done between two turns: no routes wait to be removed, and no command waits.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let is_at_work = self.driver.is_sweeping() || self.driver.is_stopping();
+        !is_at_work && self.mailbox().is_empty()
     }
 
     fn turn(&mut self, poll: &mut Poll, events: &mut Events) {

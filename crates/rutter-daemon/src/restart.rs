@@ -87,6 +87,24 @@ impl Restart {
         }
     }
 
+    /// The state of a process that takes over: nobody restarted.
+    pub(crate) fn after_handover(config: &Config) -> Self {
+        let file = restart_file(config);
+        Restart {
+            state: Mutex::new(State {
+                is_on_disk: file.path().exists(),
+                file: Some(file),
+                kept: BTreeMap::new(),
+                is_unsaved: false,
+                cannot_write: false,
+                deferral: None,
+                restarting_until_ms: None,
+                has_ended: false,
+            }),
+            changed: Condvar::new(),
+        }
+    }
+
     /// Returns whether Rutter must not advertise routes yet.
     pub(crate) fn is_deferring(&self) -> bool {
         self.state.lock().deferral.is_some()

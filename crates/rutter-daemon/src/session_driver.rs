@@ -414,6 +414,32 @@ impl SessionDriver {
         }
     }
 
+    /// Adds a neighbor whose session another process began, with its established connection. Returns its slot.
+    pub(crate) fn continue_peer(
+        &mut self,
+        mut peer: Peer,
+        connection: Option<Connection>,
+    ) -> io::Result<usize> {
+        let id = peer.session.established();
+        let is_blocked = id.is_some_and(|id| peer.session.deadline(Timer::SendHold(id)).is_some());
+        peer.publish_continued();
+        let deadline = peer.session.next_deadline();
+        let slot = self.peers.insert(peer);
+        self.deadlines.arm(slot, deadline);
+        if let (Some(id), Some(mut connection)) = (id, connection) {
+            let key = ConnectionKey { slot, id };
+            let both = Interest::READABLE | Interest::WRITABLE;
+            self.registry
+                .register(&mut connection.socket, key.token(), both)?;
+            connection.blocked = is_blocked;
+            if let Some(peer) = self.peers.get_mut(slot) {
+                peer.connections[id.index()] = Some(connection);
+            }
+        }
+        self.write_queue.push(slot);
+        Ok(slot)
+    }
+
     /// Adds a neighbor; its session does not start.
     pub(crate) fn insert_peer(&mut self, peer: Peer) -> usize {
         self.peers.insert(peer)

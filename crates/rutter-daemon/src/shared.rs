@@ -14,6 +14,7 @@ use rutter_rib::Rib;
 use rutter_web::WebServer;
 
 use crate::filter_sources::FilterSources;
+use crate::handover::UpgradeDesk;
 use crate::listener::Listeners;
 use crate::logging::LogRing;
 use crate::mailbox::{Command, Mailbox};
@@ -47,6 +48,8 @@ pub(crate) struct Shared {
     pub(crate) stop_request: StopRequest,
     /// The neighbors that keep our routes when we restart, and those that we wait for after a restart.
     pub(crate) restart: Restart,
+    /// Hand-overs to a new version.
+    pub(crate) upgrades: UpgradeDesk,
     /// The sources of outside data.
     pub(crate) sources: FilterSources,
     /// The services of a collector, in a collector.
@@ -217,20 +220,27 @@ impl std::fmt::Display for PostError {
     }
 }
 
-/// Monotonic milliseconds since the daemon started.
+/// Monotonic milliseconds since the daemon started. A process that takes over goes on with those of the one before.
 pub(crate) struct Clock {
     start: Instant,
+    base_ms: u64,
 }
 
 impl Clock {
     pub(crate) fn start() -> Self {
+        Clock::start_at(0)
+    }
+
+    /// A clock that shows this time now.
+    pub(crate) fn start_at(base_ms: u64) -> Self {
         Clock {
             start: Instant::now(),
+            base_ms,
         }
     }
 
     pub(crate) fn now_ms(&self) -> u64 {
-        self.start.elapsed().as_millis() as u64
+        self.base_ms + self.start.elapsed().as_millis() as u64
     }
 }
 
@@ -246,6 +256,8 @@ pub(crate) fn unix_us() -> u64 {
 pub enum StopOrder {
     /// It starts again soon: neighbors with Graceful Restart keep our routes.
     Restart,
+    /// Another process has taken everything over: this one ends without a word.
+    HandOver,
     /// It leaves: every session ends with Cease/Administrative Shutdown and this text (RFC 9003).
     Leave(Arc<str>),
 }

@@ -11,6 +11,7 @@ use rutter_net::{Family, PerFamily};
 use rutter_rib::PeerId;
 use rutter_session::{Feature, Negotiated, OneSidedOffer, Session, State, Stats, Timer};
 use rutter_wire::frame::MessageType;
+use rutter_wire::handover::{BadRecord, Reader, Writer};
 
 /// The published state of a session: counters without a lock, the other fields behind a lock that is held briefly.
 pub(crate) struct PeerStatus {
@@ -131,6 +132,47 @@ impl PeerStatus {
             fires_in_ms: at.saturating_sub(now_ms),
         };
         running.map(row).collect()
+    }
+
+    /// Appends what the session itself does not count.
+    pub(crate) fn write_state(&self, out: &mut Writer) {
+        for counter in self.counters() {
+            out.number(counter.load(Ordering::Relaxed));
+        }
+        let details = self.details.lock();
+        out.number(details.state_since_ms);
+        out.number(details.established_count);
+        out.bool(details.last_error.is_some());
+        if let Some((text, at_ms)) = &details.last_error {
+            out.string(text);
+            out.number(*at_ms);
+        }
+    }
+
+    /// Takes over the counters of another process.
+    pub(crate) fn read_state(&self, state: &mut Reader<'_>) -> Result<(), BadRecord> {
+        for counter in self.counters() {
+            counter.store(state.number("counter")?, Ordering::Relaxed);
+        }
+        let mut details = self.details.lock();
+        details.state_since_ms = state.number("time of the state")?;
+        details.established_count = state.number("count of sessions")?;
+        if state.bool("last error")? {
+            let text = state.string("last error")?.to_owned();
+            details.last_error = Some((text, state.number("time of the last error")?));
+        }
+        Ok(())
+    }
+
+    fn counters(&self) -> [&AtomicU64; 6] {
+        [
+            &self.received.bytes,
+            &self.sent.bytes,
+            &self.malformed_updates,
+            &self.paths_not_kept,
+            &self.blocked_routes,
+            &self.out_limit_exceeded,
+        ]
     }
 
     /// Counts a malformed UPDATE.

@@ -2,10 +2,12 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
+use std::thread;
+use std::time::Duration;
 
 use clap::CommandFactory as _;
 use rutter_api::{
-    AdvertisedList, AdvertisedQuery, ClearHow, Request, RouteFilter, SourceAction, WhatIf,
+    AdvertisedList, AdvertisedQuery, ClearHow, Line, Request, RouteFilter, SourceAction, WhatIf,
 };
 use rutter_config::ConfigSource;
 
@@ -24,12 +26,18 @@ pub(crate) fn run_command(command: Command, options: &CommonOptions) -> Result<(
             arouteserver,
             more,
             end_with_stdin,
+            take_over,
         } => {
             let source = match arouteserver.as_slice() {
                 [general, clients] => arouteserver::source(general, clients, &more)?,
                 _ => ConfigSource::File(std::path::absolute(file)?),
             };
-            run::run(source, end_with_stdin, options)
+            let stdin = match (end_with_stdin, take_over) {
+                (true, _) => run::Stdin::EndsDaemon,
+                (_, true) => run::Stdin::Predecessor,
+                _ => run::Stdin::Unused,
+            };
+            run::run(source, stdin, options)
         }
         Command::Import { from } => match from {
             ImportFrom::Arouteserver {
@@ -55,6 +63,7 @@ pub(crate) fn run_command(command: Command, options: &CommonOptions) -> Result<(
             check::diff(file, against, routes, options)
         }
         Command::Reload => send(options, Request::Reload),
+        Command::Upgrade => upgrade(options),
         Command::Show(show) => send(options, show_request(show.what)),
         Command::Explain {
             target,
@@ -91,6 +100,34 @@ pub(crate) fn run_command(command: Command, options: &CommonOptions) -> Result<(
         Command::Bench { arguments } => bench(arguments),
     }
 }
+
+/// Hands over to the installed version, and returns when the new process answers.
+fn upgrade(options: &CommonOptions) -> Result<(), Failure> {
+    let before = pid(options);
+    send(options, Request::Upgrade)?;
+    for _ in 0..ANSWERS {
+        if pid(options).is_some_and(|pid| Some(pid) != before) {
+            return Ok(());
+        }
+        thread::sleep(ANSWER_INTERVAL);
+    }
+    Err(Failure::text(
+        "the new process does not answer on its control socket yet; see its log",
+    ))
+}
+
+/// The process that answers on the control socket.
+fn pid(options: &CommonOptions) -> Option<u32> {
+    let mut answer = request::connect(options).ok()?.call(Request::Status).ok()?;
+    match answer.next()?.ok()? {
+        Line::Status(row) => Some(row.pid),
+        _ => None,
+    }
+}
+
+/// How often the new process is asked for an answer, and the time between.
+const ANSWERS: u32 = 150;
+const ANSWER_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Prints the script with which a shell completes commands and options.
 fn completion(shell: Shell) -> Result<(), Failure> {

@@ -6,29 +6,46 @@ use std::thread;
 
 use rutter_api::{Client, Request};
 use rutter_config::ConfigSource;
-use rutter_daemon::{Daemon, Hangup, Signals};
+use rutter_daemon::{Daemon, Hangup, Program, Signals};
 
 use crate::check::load_for_route_server;
 use crate::cli::CommonOptions;
 use crate::failure::Failure;
 
+/// The use of standard input.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Stdin {
+    Unused,
+    /// Its end stops the daemon.
+    EndsDaemon,
+    /// The daemon that started this process hands over to it there.
+    Predecessor,
+}
+
 /// Runs the daemon until it receives a request to stop.
 pub(crate) fn run(
     source: ConfigSource,
-    end_with_stdin: bool,
+    stdin: Stdin,
     options: &CommonOptions,
 ) -> Result<(), Failure> {
+    // Now: a package may replace the file later.
+    let program = Program::this()?;
     let signals = Signals::install(Hangup::Reloads)?;
     let mut config = load_for_route_server(&source, options)?.config;
     if let Some(socket) = &options.socket {
         config.daemon.control_socket = socket.clone();
     }
     let socket = config.daemon.control_socket.clone();
-    let daemon = Daemon::start(config, Some(source))
-        .map_err(|e| Failure::text(format!("cannot start: {e}")))?;
+    let started = match stdin {
+        Stdin::Predecessor => Daemon::take_over(config, source),
+        Stdin::Unused | Stdin::EndsDaemon => Daemon::start(config, Some(source)),
+    };
+    let daemon = started.map_err(|e| Failure::text(format!("cannot start: {e}")))?;
     daemon.handle_signals(&signals);
-    if end_with_stdin {
-        thread::spawn(|| stop_at_end_of_input(socket));
+    match stdin {
+        // The other program would lose its daemon.
+        Stdin::EndsDaemon => drop(thread::spawn(|| stop_at_end_of_input(socket))),
+        Stdin::Unused | Stdin::Predecessor => daemon.allow_upgrades(program),
     }
     let order = daemon.wait_for_stop();
     daemon.stop_as(&order);

@@ -57,6 +57,12 @@ pub(super) fn diff(
     send_diff(backend.diff(file), rows).map(drop)
 }
 
+/// Hands over to a new process.
+pub(super) fn upgrade(backend: &dyn Backend) -> Result<Done, Failure> {
+    let taken_over = backend.upgrade().map_err(Failure::Refused)?;
+    Ok(message(taken_over))
+}
+
 /// Starts the shutdown.
 pub(super) fn shutdown(backend: &dyn Backend, text: Option<&str>) -> Done {
     backend.shutdown(text);

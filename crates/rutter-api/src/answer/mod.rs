@@ -74,6 +74,7 @@ pub fn answer(
                 |snapshot: &_, note: &mut dyn FnMut(_)| backend.preview_sources(snapshot, note);
             return route_changes::send(backend, preview, *routes, rows);
         }
+        Request::Upgrade => return control::upgrade(backend),
         Request::Shutdown { text } => return Ok(control::shutdown(backend, text.as_deref())),
     }
     Ok(Done {

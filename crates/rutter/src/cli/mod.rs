@@ -95,6 +95,9 @@ pub(crate) enum Command {
         /// End when standard input is closed: for programs that start a daemon of their own
         #[arg(long, hide = true)]
         end_with_stdin: bool,
+        /// Take over from the daemon at standard input, which started this process: see `rutter upgrade`
+        #[arg(long, hide = true, conflicts_with = "end_with_stdin")]
+        take_over: bool,
     },
     /// Write the first configuration of an exchange, from options and questions
     #[command(after_help = init::INIT)]
@@ -135,6 +138,9 @@ pub(crate) enum Command {
     /// Reload the daemon's configuration, all or nothing
     #[command(after_help = RELOAD)]
     Reload,
+    /// Let the installed version take over from the running daemon; no session ends
+    #[command(after_help = UPGRADE)]
+    Upgrade,
     /// Show sessions, routes, attributes, memory, sinks
     #[command(after_help = SHOW)]
     Show(ShowArgs),
@@ -401,6 +407,14 @@ and only differences are advertised.
 
 Examples:
   rutter diff && rutter reload";
+
+const UPGRADE: &str = "\
+The daemon starts the program that is installed now, with its own options. The new process takes its
+sockets, sessions and routes, and the neighbors notice nothing. If it cannot, the old process goes on,
+and this command says why. The configuration file must be the one that is in force: reload first.
+
+Examples:
+  apt-get install --only-upgrade rutter && rutter upgrade";
 
 const SHOW: &str = "\
 Examples:

@@ -52,6 +52,7 @@ pub(crate) fn view_of(request: &Request, paint: Paint) -> Box<dyn View> {
         Request::Lookup(_) => Box::new(lookup::LookupView::new(paint)),
         Request::Clear { .. }
         | Request::Source { .. }
+        | Request::Upgrade
         | Request::Shutdown { .. }
         | Request::Table(_) => Box::new(MessageView),
     }

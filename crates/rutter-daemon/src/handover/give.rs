@@ -1,0 +1,343 @@
+//! The process that ends: it starts its successor, holds still, passes everything on, and ends, or goes on.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use rutter_api::ReloadError;
+use rutter_rib::{ClientStream, HeldTable, TableTotals};
+use rutter_wire::handover::{Reader, VERSION, Writer};
+
+use super::channel::{Channel, Kind, describe};
+use super::{Program, peer_record};
+use crate::peer::Peer;
+use crate::reactor::Reactor;
+use crate::reload;
+use crate::service_manager;
+use crate::shared::{Shared, StopOrder, unix_us};
+
+/// The place where a hand-over is requested, and where the end of the process waits for its answer.
+#[derive(Default)]
+pub(crate) struct UpgradeDesk {
+    program: Mutex<Option<Program>>,
+    /// `None` while no thread serves requests.
+    requests: Mutex<Option<Sender<Reply>>>,
+    progress: Mutex<Progress>,
+    changed: Condvar,
+}
+
+type Reply = Sender<Result<String, String>>;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Progress {
+    #[default]
+    Runs,
+    HandedOver,
+    /// The operator who asked for it has the answer.
+    Answered,
+}
+
+/// The time that the new process has to start and to read its configuration and the data of its sources.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+/// The time limit for each step while the daemon holds still.
+const HELD_TIMEOUT: Duration = Duration::from_secs(10);
+/// The time in which a moment must come in which the daemon can be held still.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The time between two attempts.
+const RETRY: Duration = Duration::from_millis(50);
+/// The time limit for the end of the process after a hand-over.
+const END_TIMEOUT: Duration = Duration::from_secs(5);
+/// The time for which the end of the process waits until the operator has the answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
+
+impl UpgradeDesk {
+    /// Allows hand-overs to this program.
+    pub(crate) fn allow(&self, program: Program) {
+        *self.program.lock() = Some(program);
+    }
+
+    /// Begins to accept requests.
+    pub(crate) fn open(&self) -> Receiver<Reply> {
+        let (sender, requests) = mpsc::channel();
+        *self.requests.lock() = Some(sender);
+        requests
+    }
+
+    /// Accepts no more requests: [`serve`] returns.
+    pub(crate) fn close(&self) {
+        *self.requests.lock() = None;
+    }
+
+    /// Hands over to a new process and waits for the result. Both texts are for the operator.
+    pub(crate) fn request(&self) -> Result<String, String> {
+        let stops = || "the daemon stops".to_owned();
+        let (reply, result) = mpsc::channel();
+        let sender = self.requests.lock().clone().ok_or_else(stops)?;
+        sender.send(reply).map_err(|_| stops())?;
+        drop(sender);
+        result.recv().map_err(|_| stops())?
+    }
+
+    fn handed_over(&self) {
+        *self.progress.lock() = Progress::HandedOver;
+    }
+
+    /// An answer on the control socket was written.
+    pub(crate) fn note_answer(&self) {
+        let mut progress = self.progress.lock();
+        if *progress == Progress::HandedOver {
+            *progress = Progress::Answered;
+            self.changed.notify_all();
+        }
+    }
+
+    /// Waits until the operator has the answer, or a moment.
+    pub(crate) fn wait_for_answer(&self) {
+        let mut progress = self.progress.lock();
+        let is_due = |progress: &mut Progress| *progress == Progress::HandedOver;
+        self.changed
+            .wait_while_for(&mut progress, is_due, ANSWER_TIMEOUT);
+    }
+}
+
+/// Serves requests until [`UpgradeDesk::close`], or until another process has taken over.
+pub(crate) fn serve(shared: &Arc<Shared>, requests: &Receiver<Reply>) {
+    for reply in requests {
+        let result = upgrade(shared);
+        let is_done = result.is_ok();
+        match &result {
+            Ok(text) => {
+                tracing::info!("{text}");
+                shared.upgrades.handed_over();
+            }
+            Err(error) => tracing::error!(%error, "no upgrade: this process goes on"),
+        }
+        let _ = reply.send(result);
+        if is_done {
+            shared.stop_request.make(StopOrder::HandOver);
+            // The I/O threads never go on, so nothing may keep the process.
+            thread::sleep(END_TIMEOUT);
+            std::process::exit(0);
+        }
+    }
+}
+
+fn upgrade(shared: &Arc<Shared>) -> Result<String, String> {
+    check(shared)?;
+    let program = shared.upgrades.program.lock().clone();
+    let program = program.ok_or("this daemon is part of another program: start that again")?;
+    let mut successor = Successor::start(&program)?;
+    let version = successor.greet(shared)?;
+    let until = Instant::now() + PATIENCE;
+    loop {
+        if let Some(passed) = attempt(shared, &mut successor)? {
+            let pid = successor.child.id();
+            service_manager::notify(&format!("MAINPID={pid}"));
+            // Its end of the connection tells the successor when this process has ended.
+            std::mem::forget(successor);
+            return Ok(format!(
+                "process {pid}, version {version}, took over {} sessions and {} routes; nothing was read or sent for {} ms",
+                passed.sessions,
+                passed.totals.routes,
+                passed.pause.as_millis()
+            ));
+        }
+        if Instant::now() >= until {
+            return Err("other changes are still being applied; try again in a moment".to_owned());
+        }
+        thread::sleep(RETRY);
+    }
+}
+
+/// Returns the reason why no hand-over can begin now.
+fn check(shared: &Shared) -> Result<(), String> {
+    if shared.collected.get().is_some() {
+        return Err("a collector cannot be upgraded while it runs: restart it".to_owned());
+    }
+    if shared.stop_request.wait(Duration::ZERO).is_some() {
+        return Err("the daemon stops".to_owned());
+    }
+    if shared.restart.is_deferring() {
+        return Err(
+            "the restart before is not over: neighbors have yet to come back; see `rutter show status`"
+                .to_owned(),
+        );
+    }
+    let mut diff = reload::compare(shared, None).map_err(|error| match error {
+        ReloadError::Config(_) => {
+            "the configuration file has errors: see `rutter check`".to_owned()
+        }
+        ReloadError::Other(text) => text,
+    })?;
+    diff.needs_restart.clear();
+    match diff.is_empty() {
+        true => Ok(()),
+        false => Err(
+            "the configuration file differs from the running configuration: see `rutter diff`, and reload first"
+                .to_owned(),
+        ),
+    }
+}
+
+/// The new process. If it was not released, it ends with this value.
+struct Successor {
+    child: Child,
+    channel: Channel,
+}
+
+impl Drop for Successor {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Successor {
+    fn start(program: &Program) -> Result<Self, String> {
+        let path = program.path.display();
+        let cannot = |error: io::Error| format!("cannot start {path}: {error}");
+        let (own, other) = UnixStream::pair().map_err(cannot)?;
+        let mut command = Command::new(&program.path);
+        let command = command
+            .args(&program.arguments)
+            .stdin(Stdio::from(OwnedFd::from(other)));
+        Ok(Successor {
+            child: command.spawn().map_err(cannot)?,
+            channel: Channel::new(own),
+        })
+    }
+
+    fn end(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Sends the clock and the listening sockets, and waits until the new process is prepared. Returns its version.
+    fn greet(&mut self, shared: &Shared) -> Result<String, String> {
+        let failed = |error: io::Error| format!("the new process: {}", describe(&error));
+        let listeners = shared.listeners.sockets();
+        let mut hello = Writer::default();
+        hello.number(VERSION);
+        hello.number(shared.clock.now_ms());
+        hello.number(unix_us());
+        hello.count(listeners.len());
+        self.channel.set_timeout(START_TIMEOUT).map_err(failed)?;
+        self.channel
+            .send(Kind::Hello, &hello.bytes)
+            .map_err(failed)?;
+        let sockets: Vec<BorrowedFd<'_>> = listeners.iter().map(AsFd::as_fd).collect();
+        self.channel.send_sockets(&sockets).map_err(failed)?;
+        let mut record = Vec::new();
+        self.expect(Kind::Hello, &mut record)?;
+        let version = Reader::new(&record).string("version").map(str::to_owned);
+        version.map_err(|error| format!("the new process: {error}"))
+    }
+
+    fn expect(&mut self, kind: Kind, record: &mut Vec<u8>) -> Result<(), String> {
+        let expected = self.channel.expect(kind, record);
+        expected.map_err(|error| format!("the new process: {error}"))
+    }
+}
+
+/// What a successor has taken over.
+struct Passed {
+    sessions: usize,
+    totals: TableTotals,
+    pause: Duration,
+}
+
+type HeldThread<'a> = MutexGuard<'a, Option<Reactor>>;
+
+/// Holds the daemon still and passes it on. `None`: it cannot be held still at this moment. After an error it goes on.
+fn attempt(shared: &Shared, successor: &mut Successor) -> Result<Option<Passed>, String> {
+    let Some(_reloading) = shared.reloading.try_lock_for(RETRY) else {
+        return Ok(None);
+    };
+    let Some(_publishing) = shared.sources.hold(RETRY) else {
+        return Ok(None);
+    };
+    let begin = Instant::now();
+    let mut threads: Vec<HeldThread<'_>> = shared
+        .threads
+        .iter()
+        .map(|thread| thread.reactor.lock())
+        .collect();
+    let is_quiet = |thread: &HeldThread<'_>| thread.as_ref().is_some_and(Reactor::is_quiet);
+    if !threads.iter().all(is_quiet) {
+        return Ok(None);
+    }
+    let mut streams = Vec::new();
+    for reactor in threads.iter_mut().filter_map(|thread| thread.as_mut()) {
+        let peers = reactor.driver().peers.iter_mut();
+        let established = peers.filter_map(|peer| peer.established.as_mut());
+        streams.extend(established.filter_map(|e| e.stream.as_mut()));
+    }
+    let Some(held) = shared.rib.hold(&mut streams) else {
+        return Ok(None);
+    };
+    match pass(&threads, &held, successor) {
+        Ok((sessions, totals)) => {
+            // The sockets are the successor's now: these threads never go on.
+            threads.into_iter().for_each(std::mem::forget);
+            Ok(Some(Passed {
+                sessions,
+                totals,
+                pause: begin.elapsed(),
+            }))
+        }
+        Err(error) => {
+            // Before the threads go on.
+            successor.end();
+            Err(error)
+        }
+    }
+}
+
+/// Passes everything on, up to the word to go.
+fn pass(
+    threads: &[HeldThread<'_>],
+    table: &HeldTable<'_>,
+    successor: &mut Successor,
+) -> Result<(usize, TableTotals), String> {
+    let failed = |error: io::Error| format!("the new process: {}", describe(&error));
+    let channel = &mut successor.channel;
+    channel.set_timeout(HELD_TIMEOUT).map_err(failed)?;
+    let reactors = || threads.iter().filter_map(|thread| thread.as_ref());
+    let peers = || reactors().flat_map(Reactor::peers);
+    let mut sessions = 0;
+    for peer in peers() {
+        sessions += usize::from(pass_peer(peer, channel).map_err(failed)?);
+    }
+    let established = peers().filter_map(|peer| peer.established.as_ref());
+    let streams: Vec<&ClientStream> = established.filter_map(|e| e.stream.as_ref()).collect();
+    let send = |record: &[u8]| channel.send(Kind::Table, record);
+    let totals = table.write(&streams, send).map_err(failed)?;
+    channel.send(Kind::Ready, &[]).map_err(failed)?;
+    let mut record = Vec::new();
+    successor.expect(Kind::Ready, &mut record)?;
+    let mut ready = Reader::new(&record);
+    let counts = (ready.number("count"), ready.number("count"));
+    if counts != (Ok(sessions as u64), Ok(totals.routes)) {
+        return Err("the new process has other sessions or routes".to_owned());
+    }
+    successor.channel.send(Kind::Go, &[]).map_err(failed)?;
+    Ok((sessions, totals))
+}
+
+/// Passes a neighbor on. Returns whether it has an established session.
+fn pass_peer(peer: &Peer, channel: &mut Channel) -> io::Result<bool> {
+    let mut record = Writer::default();
+    peer_record::write(peer, &mut record);
+    channel.send(Kind::Neighbor, &record.bytes)?;
+    let established = peer.session.established();
+    let connection = established.and_then(|id| peer.connections[id.index()].as_ref());
+    if let Some(connection) = connection {
+        channel.send_sockets(&[connection.socket.as_fd()])?;
+    }
+    Ok(connection.is_some())
+}

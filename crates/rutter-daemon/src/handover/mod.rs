@@ -1,0 +1,26 @@
+//! The hand-over to a new version: another process takes the sockets, the sessions and the table, and goes on in the
+//! middle of the stream. No session ends, and no UPDATE is sent that is not a change.
+//!
+//! ```text
+//! old process                                   new process
+//!   starts it ───────────────────────────────►  reads and checks the configuration
+//!   clock, listening sockets ────────────────►  starts the sources of outside data
+//!   ◄────────────────────────────── Hello ────
+//!   holds its I/O threads and the table
+//!   neighbors, their sockets, the table ─────►  builds the same again
+//!   ◄────────────────────────────── Ready ────
+//!   Go, and ends ────────────────────────────►  reads and writes the sockets
+//! ```
+//!
+//! Invariant: until it sends Go, the old process can go on as if nothing had been. It ends the new process before it
+//! does. A process that was not told to go never reads or writes a neighbor's socket.
+
+mod channel;
+mod give;
+mod peer_record;
+mod program;
+mod take;
+
+pub(crate) use give::{UpgradeDesk, serve};
+pub use program::Program;
+pub(crate) use take::Predecessor;

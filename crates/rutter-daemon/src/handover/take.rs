@@ -1,0 +1,206 @@
+//! The process that goes on: it reads what the one before passes, and touches no socket before the word to go.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rutter_rib::{ClientStream, PeerId, TableTotals};
+use rutter_wire::handover::{BadRecord, Reader, VERSION, Writer};
+
+use super::channel::{Channel, Kind, describe};
+use super::peer_record::{self, TakenPeer};
+use crate::connection::Connection;
+use crate::shared::{Shared, unix_us};
+
+/// The process before, at the other end of standard input.
+pub(crate) struct Predecessor {
+    channel: Channel,
+    /// The time of its clock now, milliseconds.
+    pub(crate) now_ms: u64,
+    /// Its listening sockets.
+    pub(crate) listeners: Vec<TcpListener>,
+}
+
+/// A neighbor with its socket.
+type Taken = (TakenPeer, Option<Connection>);
+
+/// The time limit for each step of the other process. It waits for a quiet moment first.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// The time limit for its end.
+const END_TIMEOUT: Duration = Duration::from_secs(10);
+
+impl Predecessor {
+    /// Receives the clock and the listening sockets. The errors of all methods are for the operator.
+    pub(crate) fn greet() -> Result<Self, String> {
+        let input = io::stdin().as_fd().try_clone_to_owned();
+        let input = input.map_err(|error| error.to_string())?;
+        let mut channel = Channel::new(UnixStream::from(input));
+        channel.set_timeout(TIMEOUT).map_err(|e| describe(&e))?;
+        let mut record = Vec::new();
+        let greeted = channel.expect(Kind::Hello, &mut record);
+        greeted.map_err(|error| {
+            format!("--take-over is only for a process that a running daemon starts: {error}")
+        })?;
+        let mut hello = Reader::new(&record);
+        let version: u32 = hello.number("version").map_err(text)?;
+        let mut predecessor = Predecessor {
+            channel,
+            now_ms: 0,
+            listeners: Vec::new(),
+        };
+        if version != VERSION {
+            return Err(predecessor.fail(format!(
+                "it understands version {VERSION} of the hand-over, not {version}: restart the daemon instead"
+            )));
+        }
+        let taken = predecessor.take_clock_and_listeners(&mut hello);
+        taken.map_err(|error| predecessor.fail(error))?;
+        Ok(predecessor)
+    }
+
+    fn take_clock_and_listeners(&mut self, hello: &mut Reader<'_>) -> Result<(), String> {
+        let now_ms: u64 = hello.number("clock").map_err(text)?;
+        let then_us: u64 = hello.number("time").map_err(text)?;
+        let count = hello.number("count of sockets").map_err(text)?;
+        self.now_ms = now_ms + unix_us().saturating_sub(then_us) / 1_000;
+        let sockets = self.channel.receive_sockets(count);
+        let sockets = sockets.map_err(|error| describe(&error))?;
+        self.listeners = sockets.into_iter().map(TcpListener::from).collect();
+        Ok(())
+    }
+
+    /// Tells the other process why this one cannot take over. Returns the reason.
+    pub(crate) fn fail(&mut self, why: String) -> String {
+        let _ = self.channel.send(Kind::Failed, why.as_bytes());
+        why
+    }
+
+    /// Takes the neighbors, their sockets and the table, when this process is prepared. Its I/O threads must have their
+    /// event loops, but not run. Returns when the other process has handed over.
+    pub(crate) fn take(&mut self, shared: &Shared) -> Result<(), String> {
+        let mut hello = Writer::default();
+        hello.string(env!("CARGO_PKG_VERSION"));
+        self.send(Kind::Hello, &hello)?;
+        let (peers, streams, totals) = self.receive(shared)?;
+        let sessions = peers.iter().filter(|(_, socket)| socket.is_some()).count();
+        continue_peers(shared, peers, streams)?;
+        let mut ready = Writer::default();
+        ready.count(sessions);
+        ready.number(totals.routes);
+        self.send(Kind::Ready, &ready)?;
+        self.channel.expect(Kind::Go, &mut Vec::new())
+    }
+
+    fn send(&mut self, kind: Kind, record: &Writer) -> Result<(), String> {
+        let sent = self.channel.send(kind, &record.bytes);
+        sent.map_err(|error| describe(&error))
+    }
+
+    fn receive(
+        &mut self,
+        shared: &Shared,
+    ) -> Result<(Vec<Taken>, Vec<ClientStream>, TableTotals), String> {
+        let config = Arc::clone(&shared.config.read());
+        let mut peers: Vec<Taken> = Vec::new();
+        let mut record = Vec::new();
+        let mut kind = self.next(&mut record)?;
+        while kind == Kind::Neighbor {
+            let peer = peer_record::read(shared, &config, &record).map_err(text)?;
+            let socket = peer.bytes.clone().map(|bytes| {
+                let sockets = self.channel.receive_sockets(1)?;
+                let socket = sockets.into_iter().next().map(TcpStream::from);
+                let socket = socket.ok_or(io::ErrorKind::UnexpectedEof)?;
+                let socket = mio::net::TcpStream::from_std(socket);
+                Ok(Connection::continued(socket, bytes))
+            });
+            let socket = socket
+                .transpose()
+                .map_err(|error: io::Error| describe(&error))?;
+            peers.push((peer, socket));
+            kind = self.next(&mut record)?;
+        }
+        let ids = peers.iter().map(|(taken, _)| &taken.peer);
+        let in_table = ids.filter_map(|peer| Some((peer.id?, peer.settings.table.clone())));
+        let mut import = shared.rib.import(in_table.collect());
+        while kind == Kind::Table {
+            import.record(&record).map_err(text)?;
+            kind = self.next(&mut record)?;
+        }
+        match kind {
+            Kind::Ready => {
+                let (totals, streams) = import.finish().map_err(text)?;
+                Ok((peers, streams, totals))
+            }
+            other => Err(format!(
+                "the other process sent {other:?} in place of the table"
+            )),
+        }
+    }
+
+    fn next(&mut self, record: &mut Vec<u8>) -> Result<Kind, String> {
+        let received = self.channel.receive(record);
+        received.map_err(|error| describe(&error))
+    }
+
+    /// Waits until the other process has ended and its paths and addresses are free.
+    pub(crate) fn wait_for_end(mut self) {
+        let _ = self.channel.set_timeout(END_TIMEOUT);
+        self.channel.wait_for_end();
+    }
+}
+
+/// Gives the neighbors to their threads.
+fn continue_peers(
+    shared: &Shared,
+    peers: Vec<Taken>,
+    streams: Vec<ClientStream>,
+) -> Result<(), String> {
+    let mut streams: HashMap<PeerId, ClientStream> =
+        streams.into_iter().map(|s| (s.peer(), s)).collect();
+    for (taken, mut connection) in peers {
+        let TakenPeer {
+            peer,
+            pending_refreshes,
+            ..
+        } = taken;
+        if let Some(negotiated) = peer.session.negotiated() {
+            shared.restart.established(peer.address(), negotiated);
+        }
+        let address = peer.address();
+        let section = peer.settings.dynamic.as_ref();
+        let network = section.map(|section| section.prefix);
+        let status = Arc::clone(&peer.status);
+        shared.peers.continue_with(address, status, network);
+        let stream = peer.id.and_then(|id| streams.remove(&id));
+        if let (Some(connection), Some(stream)) = (&mut connection, &stream) {
+            connection.continue_stream(stream);
+        }
+        let thread = peer.status.with(|details| details.thread);
+        let mut reactor = shared.threads[thread].reactor.lock();
+        let reactor = reactor.as_mut().ok_or("an I/O thread is missing")?;
+        if let (Some(id), Some(_)) = (peer.id, &connection) {
+            let driver = reactor.driver();
+            let slot = driver
+                .continue_peer(peer, connection)
+                .map_err(|e| e.to_string())?;
+            if let Some(peer) = driver.peers.get_mut(slot) {
+                peer.continue_session(id, stream, pending_refreshes);
+            }
+        } else {
+            let continued = reactor.driver().continue_peer(peer, connection);
+            continued.map_err(|error| error.to_string())?;
+        }
+    }
+    match streams.is_empty() {
+        true => Ok(()),
+        false => Err("the other process sent a client without a session".to_owned()),
+    }
+}
+
+fn text(error: BadRecord) -> String {
+    error.to_string()
+}

@@ -1,0 +1,41 @@
+//! Messages to the service manager that started the process (`sd_notify` of systemd).
+
+use std::io;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+/// The variable with the manager's socket.
+const SOCKET: &str = "NOTIFY_SOCKET";
+
+/// Sends an assignment, such as `READY=1`. Without a manager that wants to know, this does nothing.
+pub(crate) fn notify(state: &str) {
+    if let Some(Err(error)) = std::env::var(SOCKET).ok().map(|path| send(&path, state)) {
+        tracing::warn!(%error, state, "cannot notify the service manager");
+    }
+}
+
+fn send(path: &str, state: &str) -> io::Result<()> {
+    let address = match path.strip_prefix('@') {
+        Some(name) => SocketAddr::from_abstract_name(name)?,
+        None => SocketAddr::from_pathname(path)?,
+    };
+    let socket = UnixDatagram::unbound()?;
+    socket.send_to_addr(state.as_bytes(), &address)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_manager_receives_the_state() {
+        let name = format!("rutter-notify-{}", std::process::id());
+        let address = SocketAddr::from_abstract_name(&name).expect("a name");
+        let manager = UnixDatagram::bind_addr(&address).expect("a socket");
+        send(&format!("@{name}"), "READY=1").expect("send");
+        let mut message = [0; 64];
+        let len = manager.recv(&mut message).expect("receive");
+        assert_eq!(&message[..len], b"READY=1");
+    }
+}

@@ -1,0 +1,319 @@
+//! Hand-overs to another process, with sessions that must not notice.
+
+use std::fs;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use rutter_api::{Client, Line, Request};
+use rutter_config::{Config, ConfigSource};
+use rutter_daemon::{Daemon, Handle, Program};
+use rutter_wire::frame::KEEPALIVE;
+
+use crate::support::{Folder, Received, Speaker, member, text, wait_until};
+
+/// The folder of the daemons.
+const FOLDER: &str = "RUTTER_TEST_HANDOVER";
+
+/// The first daemon of these tests, in a process of its own. It leaves its process to the next.
+#[test]
+#[ignore = "other tests run it"]
+fn first_daemon() {
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        let (config, source) = configuration(folder.as_ref());
+        run(
+            folder.as_ref(),
+            Daemon::start(config, Some(source)).expect("start"),
+        );
+    }
+}
+
+/// A daemon that takes over.
+#[test]
+#[ignore = "other tests run it"]
+fn next_daemon() {
+    let Some(folder) = std::env::var_os(FOLDER) else {
+        return;
+    };
+    let folder: &std::path::Path = folder.as_ref();
+    match fs::read_to_string(folder.join("fault"))
+        .unwrap_or_default()
+        .as_str()
+    {
+        "crashes" => std::process::exit(3),
+        "hangs" => std::thread::sleep(Duration::from_secs(600)),
+        "speaks nonsense" => {
+            let stdin = std::os::fd::AsFd::as_fd(&std::io::stdin())
+                .try_clone_to_owned()
+                .expect("standard input");
+            let mut stream = std::os::unix::net::UnixStream::from(stdin);
+            stream.write_all(&[77; 100]).expect("write");
+            return;
+        }
+        _ => {}
+    }
+    let (config, source) = configuration(folder);
+    match Daemon::take_over(config, source) {
+        Ok(daemon) => run(folder, daemon),
+        Err(error) => eprintln!("{error}"),
+    }
+}
+
+fn configuration(folder: &std::path::Path) -> (Config, ConfigSource) {
+    let file = folder.join("rutter.toml");
+    let loaded = Config::load(&file).unwrap_or_else(|errors| panic!("{errors:#?}"));
+    (loaded.config, file.into())
+}
+
+/// Runs a daemon until it stops or hands over.
+fn run(folder: &std::path::Path, daemon: Handle) {
+    daemon.allow_upgrades(program("handover::next_daemon"));
+    let address = daemon.listen_addresses()[0].to_string();
+    fs::write(folder.join("address.new"), address).expect("write");
+    fs::rename(folder.join("address.new"), folder.join("address")).expect("rename");
+    let order = daemon.wait_for_stop();
+    daemon.stop_as(&order);
+}
+
+fn program(test: &str) -> Program {
+    Program {
+        path: std::env::current_exe().expect("this program"),
+        arguments: ["--exact", "--ignored", "--nocapture", test]
+            .map(Into::into)
+            .into(),
+    }
+}
+
+/// Daemons that follow one another.
+struct Daemons {
+    folder: Folder,
+    first: Child,
+    address: SocketAddr,
+}
+
+impl Daemons {
+    fn start(name: &str, threads: usize, more: &str) -> Self {
+        let folder = Folder::new(name);
+        let file = folder.0.join("rutter.toml");
+        fs::write(&file, text(&folder, threads, more)).expect("write the configuration");
+        let Program { path, arguments } = program("handover::first_daemon");
+        let mut command = Command::new(path);
+        let command = command.args(arguments).env(FOLDER, &folder.0);
+        let first = command.spawn().expect("a process");
+        wait_until("the daemon starts", || folder.0.join("address").exists());
+        let address = fs::read_to_string(folder.0.join("address")).expect("read");
+        Daemons {
+            first,
+            address: address.parse().expect("an address"),
+            folder,
+        }
+    }
+
+    fn call(&self, request: Request) -> Result<String, String> {
+        let client = Client::connect(&self.folder.0.join("ctl")).map_err(|e| e.to_string())?;
+        let mut lines = Vec::new();
+        for line in client.call(request).map_err(|e| e.to_string())? {
+            let line = line.map_err(|e| e.to_string())?;
+            if let Line::Error { message } = line {
+                return Err(message);
+            }
+            lines.push(serde_json::to_string(&line).expect("JSON"));
+        }
+        Ok(lines.join("\n"))
+    }
+
+    /// The field of the status, or of the only session's row.
+    fn field(&self, request: Request, name: &str) -> String {
+        let answer = self.call(request).expect("an answer");
+        let row = answer.lines().next().expect("a row").to_owned();
+        let row: serde_json::Value = serde_json::from_str(&row).expect("JSON");
+        row[name].to_string()
+    }
+
+    fn pid(&self) -> String {
+        self.field(Request::Status, "pid")
+    }
+
+    /// Hands over, and waits until the new process answers.
+    fn upgrade(&self) {
+        let before = self.pid();
+        let answer = self.call(Request::Upgrade).expect("an upgrade");
+        assert!(answer.contains("took over"), "{answer}");
+        let old = format!("\"pid\":{before},");
+        wait_until("the new process answers", || {
+            let status = self.call(Request::Status);
+            status.is_ok_and(|status| !status.contains(&old))
+        });
+    }
+
+    fn fails_with(&self, fault: &str) -> String {
+        fs::write(self.folder.0.join("fault"), fault).expect("write");
+        let before = self.pid();
+        let error = self.call(Request::Upgrade).expect_err("no upgrade");
+        assert_eq!(self.pid(), before);
+        error
+    }
+}
+
+impl Drop for Daemons {
+    fn drop(&mut self) {
+        let _ = self.call(Request::Shutdown { text: None });
+        let until = Instant::now() + Duration::from_secs(10);
+        while Instant::now() < until && self.call(Request::Status).is_ok() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = self.first.kill();
+        let _ = self.first.wait();
+    }
+}
+
+/// Receives until a route arrives. Before it only KEEPALIVEs may.
+fn expect_only(speaker: &mut Speaker, prefix: &str) {
+    loop {
+        match speaker.receive() {
+            Received::Keepalive => {}
+            Received::Update => {
+                assert!(
+                    speaker.path(prefix).is_some(),
+                    "an UPDATE that is no change"
+                );
+                return;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn members() -> String {
+    member(1, 64501, "") + &member(2, 64502, "") + &member(3, 64503, "")
+}
+
+#[test]
+fn sessions_survive_several_hand_overs_and_nothing_is_sent_but_changes() {
+    let daemons = Daemons::start("handover", 2, &members());
+    let mut one = Speaker::establish(1, 64501, daemons.address);
+    let mut two = Speaker::establish(2, 64502, daemons.address);
+    one.announce(&["7.0.0.0/24", "7.0.1.0/24"], &[]);
+    two.announce(&["7.0.0.0/24"], &[65_000]);
+    two.expect_table(&["7.0.0.0/24", "7.0.1.0/24"]);
+    one.expect_table(&["7.0.0.0/24"]);
+    let established = daemons.field(
+        Request::Peer {
+            peer: "AS64501".into(),
+        },
+        "established-count",
+    );
+    for round in 0..3 {
+        daemons.upgrade();
+        let (first, second) = (format!("7.1.{round}.0/24"), format!("7.2.{round}.0/24"));
+        one.announce(&[&first], &[]);
+        expect_only(&mut two, &first);
+        two.announce(&[&second], &[]);
+        expect_only(&mut one, &second);
+    }
+    let now = daemons.field(
+        Request::Peer {
+            peer: "AS64501".into(),
+        },
+        "established-count",
+    );
+    assert_eq!(established, now);
+    // The withdrawal reveals the next route: the new process knows all candidates.
+    one.withdraw(&["7.0.0.0/24", "7.0.1.0/24"]);
+    let left = ["7.1.0.0/24", "7.1.1.0/24", "7.1.2.0/24"];
+    two.expect_table(&left);
+    // A member that comes later receives what both announced.
+    let mut three = Speaker::establish(3, 64503, daemons.address);
+    three.receive_until(|speaker| speaker.end_of_rib);
+    assert_eq!(three.table.len(), 3 + 3 + 1);
+}
+
+#[test]
+fn a_message_that_has_arrived_in_part_is_completed_in_the_new_process() {
+    let daemons = Daemons::start("handover-part", 1, &members());
+    let mut one = Speaker::establish(1, 64501, daemons.address);
+    let mut two = Speaker::establish(2, 64502, daemons.address);
+    one.send(&KEEPALIVE[..7]);
+    let messages = |daemons: &Daemons| {
+        daemons.field(
+            Request::Peer {
+                peer: "AS64501".into(),
+            },
+            "received",
+        )
+    };
+    let before = messages(&daemons);
+    wait_until("the part is read", || {
+        let now = messages(&daemons);
+        now != before || now.contains("\"bytes\"")
+    });
+    daemons.upgrade();
+    one.send(&KEEPALIVE[7..]);
+    one.announce(&["7.0.0.0/24"], &[]);
+    two.expect_table(&["7.0.0.0/24"]);
+}
+
+#[test]
+fn a_client_that_reads_nothing_during_the_hand_over_misses_nothing() {
+    let daemons = Daemons::start("handover-slow", 2, &members());
+    let mut one = Speaker::establish(1, 64501, daemons.address);
+    let mut two = Speaker::establish(2, 64502, daemons.address);
+    two.receive_until(|speaker| speaker.end_of_rib);
+    let prefix = |number: u32| format!("20.{}.{}.0/24", number / 256, number % 256);
+    // More than the sockets between them take: each route is a message of its own.
+    for round in 0..40_u32 {
+        for number in 0..2_000 {
+            one.announce(&[&prefix(number)], &[65_000 + round]);
+        }
+    }
+    daemons.upgrade();
+    one.withdraw(&[&prefix(7)]);
+    let last = prefix(1_999);
+    two.receive_until(|speaker| {
+        let path = speaker.path(&last).and_then(|path| path.last().copied());
+        path.is_some_and(|asn| asn.0 == 65_039) && speaker.path(&prefix(7)).is_none()
+    });
+    assert_eq!(two.table.len(), 1_999);
+    for number in (0..2_000).filter(|number| *number != 7) {
+        let path = two.path(&prefix(number)).expect("a route");
+        assert_eq!(path.last().map(|asn| asn.0), Some(65_039), "{number}");
+    }
+}
+
+#[test]
+fn a_new_process_that_fails_leaves_the_old_one_running() {
+    let daemons = Daemons::start("handover-fails", 2, &members());
+    let mut one = Speaker::establish(1, 64501, daemons.address);
+    let mut two = Speaker::establish(2, 64502, daemons.address);
+    two.receive_until(|speaker| speaker.end_of_rib);
+    let faults = [
+        ("crashes", "it ended"),
+        ("speaks nonsense", "kind of record"),
+    ];
+    for (round, (fault, error)) in faults.into_iter().enumerate() {
+        let told = daemons.fails_with(fault);
+        assert!(told.contains(error), "{told}");
+        let prefix = format!("7.1.{round}.0/24");
+        one.announce(&[&prefix], &[]);
+        expect_only(&mut two, &prefix);
+    }
+    fs::remove_file(daemons.folder.0.join("fault")).expect("remove");
+    daemons.upgrade();
+    one.announce(&["7.0.0.0/24"], &[]);
+    expect_only(&mut two, "7.0.0.0/24");
+}
+
+#[test]
+fn a_file_that_is_not_in_force_is_refused() {
+    let daemons = Daemons::start("handover-file", 1, &members());
+    let file = daemons.folder.0.join("rutter.toml");
+    let mut more = fs::OpenOptions::new()
+        .append(true)
+        .open(file)
+        .expect("open");
+    more.write_all(member(4, 64504, "").as_bytes())
+        .expect("write");
+    let error = daemons.call(Request::Upgrade).expect_err("no upgrade");
+    assert!(error.contains("reload first"), "{error}");
+}
