@@ -326,7 +326,7 @@ fn change_outlets(shared: &Arc<Shared>, old: &Config, new: &Config, prepared: Pr
     }
 }
 
-/// Replaces the looking glass if it listens elsewhere; else it goes on with the new limit.
+/// Replaces the looking glass if it listens elsewhere; else it goes on with the new settings.
 fn change_web(running: &mut Option<WebServer>, new: Option<&Web>, prepared: Option<WebServer>) {
     if prepared.is_some() || new.is_none() {
         running.take().into_iter().for_each(WebServer::stop);
@@ -334,6 +334,7 @@ fn change_web(running: &mut Option<WebServer>, new: Option<&Web>, prepared: Opti
     }
     if let (Some(server), Some(new)) = (running, new) {
         server.set_requests_per_second(new.requests_per_second);
+        server.set_birdwatcher(web::birdwatcher(new));
     }
 }
 

@@ -3,8 +3,8 @@
 use std::io;
 use std::sync::Arc;
 
-use rutter_config::{Metrics, Web};
-use rutter_web::{Site, WebServer, WebSettings};
+use rutter_config::{Metrics, ReasonNumbers, Web};
+use rutter_web::{BirdwatcherSettings, Site, WebServer, WebSettings};
 
 use crate::management::Management;
 use crate::privileges;
@@ -16,8 +16,21 @@ const UNLIMITED: u32 = u32::MAX;
 /// Starts the looking glass and the REST interface.
 pub(crate) fn looking_glass(shared: &Arc<Shared>, web: &Web) -> io::Result<WebServer> {
     let backend = Arc::new(Management(Arc::clone(shared)));
-    let settings = settings(Site::LookingGlass, web.requests_per_second);
+    let settings = WebSettings {
+        birdwatcher: birdwatcher(web),
+        ..settings(Site::LookingGlass, web.requests_per_second)
+    };
     WebServer::start(web.listen, backend, settings)
+}
+
+/// How the interface of birdwatcher is served.
+pub(crate) fn birdwatcher(web: &Web) -> Option<BirdwatcherSettings> {
+    let path = web.birdwatcher.clone()?;
+    let reasons = match web.birdwatcher_reasons {
+        ReasonNumbers::ARouteServer => rutter_web::ReasonNumbers::ARouteServer,
+        ReasonNumbers::IxpManager => rutter_web::ReasonNumbers::IxpManager,
+    };
+    Some(BirdwatcherSettings { path, reasons })
 }
 
 /// Starts `GET /metrics`.
@@ -30,6 +43,7 @@ fn settings(site: Site, requests_per_second: u32) -> WebSettings {
     WebSettings {
         site,
         requests_per_second,
+        birdwatcher: None,
         on_thread_start: privileges::yield_to_routing,
     }
 }

@@ -20,6 +20,13 @@ impl ByteBudget {
         ByteBudget(Arc::new(Semaphore::new(bytes / UNIT)))
     }
 
+    /// Waits for so many bytes of the budget.
+    pub(crate) async fn reserve(&self, bytes: usize) -> ByteReservation {
+        let units = u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX);
+        let permit = Arc::clone(&self.0).acquire_many_owned(units).await;
+        ByteReservation(permit.expect("the semaphore is never closed"))
+    }
+
     /// Makes a body that counts until it is sent or dropped. Returns `None` if the budget is used up.
     pub(crate) fn body(&self, bytes: Vec<u8>) -> Option<CountedBody> {
         let units = u32::try_from(bytes.len().div_ceil(UNIT)).ok()?;
@@ -28,6 +35,30 @@ impl ByteBudget {
             bytes: Full::from(bytes),
             _permit: Some(permit),
         })
+    }
+}
+
+/// A reserved part of the budget.
+pub(crate) struct ByteReservation(OwnedSemaphorePermit);
+
+impl ByteReservation {
+    /// Makes bytes that hold the reservation until they are sent or dropped.
+    pub(crate) fn bytes(self, bytes: Vec<u8>) -> Bytes {
+        Bytes::from_owner(ReservedBytes {
+            bytes,
+            _permit: self.0,
+        })
+    }
+}
+
+struct ReservedBytes {
+    bytes: Vec<u8>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl AsRef<[u8]> for ReservedBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
     }
 }
 

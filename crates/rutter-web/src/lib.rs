@@ -3,13 +3,17 @@
 //! ```text
 //! GET /api/v1/routes?within=… ─► Endpoint ─► rutter_api::Request ─► rutter_api::answer ─► one page of rows as JSON
 //! GET /                       ─► the looking glass, which asks the interface
+//! GET /birdwatcher/…          ─► Question ─► rutter_api::answer ─► BIRD's names, a page at a time
 //! GET /metrics                ─► rutter_api::prometheus
 //! ```
 //! One thread serves the connections, and a few threads compute answers from snapshots. Routing waits for none of them.
 //! Everything that a client can use is limited: connections, requests a second, the time of a request, the bytes of an
 //! answer, and the bytes that wait for slow readers. See `docs/api.md`.
 
+mod answer_body;
+mod birdwatcher;
 mod byte_budget;
+mod connection_progress;
 mod endpoint;
 mod endpoints;
 mod openapi;
@@ -19,6 +23,8 @@ mod problem;
 mod query;
 mod request_rate;
 mod responder;
+mod route_pages;
 mod server;
 
+pub use birdwatcher::{BirdwatcherSettings, ReasonNumbers};
 pub use server::{Site, WebServer, WebSettings};

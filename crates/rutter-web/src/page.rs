@@ -16,7 +16,7 @@ pub(crate) fn page(request: &Request, backend: &dyn Backend) -> Result<Vec<u8>, 
         json: b"{\"rows\":[".to_vec(),
         is_empty: true,
     };
-    let done = rutter_api::answer(request, backend, &mut sink).map_err(problem)?;
+    let done = rutter_api::answer(request, backend, &mut sink).map_err(failed)?;
     let mut json = sink.json;
     let end = serde_json::json!({"truncated": done.truncated, "next": done.next});
     json.extend_from_slice(b"],\"truncated\":");
@@ -29,7 +29,15 @@ pub(crate) fn page(request: &Request, backend: &dyn Backend) -> Result<Vec<u8>, 
     Ok(json)
 }
 
-fn problem(failure: Failure) -> Problem {
+/// Returns the rows of a short answer.
+pub(crate) fn rows(request: &Request, backend: &dyn Backend) -> Result<Vec<Line>, Problem> {
+    let mut rows = RowList(Vec::new());
+    rutter_api::answer(request, backend, &mut rows).map_err(failed)?;
+    Ok(rows.0)
+}
+
+/// The failure of an answer, for the client.
+pub(crate) fn failed(failure: Failure) -> Problem {
     match failure {
         Failure::Refused(detail) => Problem::bad(detail),
         Failure::NotFound(detail) => Problem::new(StatusCode::NOT_FOUND, detail),
@@ -56,6 +64,23 @@ impl RowSink for PageSink {
         }
         self.is_empty = false;
         Ok(serde_json::to_writer(&mut self.json, line)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn client_has_disconnected(&self) -> bool {
+        false
+    }
+}
+
+struct RowList(Vec<Line>);
+
+impl RowSink for RowList {
+    fn write_row(&mut self, line: &Line) -> io::Result<()> {
+        self.0.push(line.clone());
+        Ok(())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -1,21 +1,26 @@
 //! Finds the answer to a request.
 
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use hyper::header::{self, HeaderValue};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use rutter_api::{Backend, prometheus};
 use tokio::sync::Semaphore;
+use tokio::time::sleep;
 
+use crate::answer_body::{AnswerBody, parts, whole};
+use crate::birdwatcher::{self, BirdwatcherSettings, Question};
 use crate::byte_budget::{ByteBudget, CountedBody};
+use crate::connection_progress::ConnectionProgress;
 use crate::endpoints::ENDPOINTS;
 use crate::page::page;
 use crate::pages::FILES;
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::request_rate::RequestRate;
+use crate::route_pages::RoutePages;
 use crate::{Site, openapi};
 
 /// Answers requests.
@@ -26,6 +31,14 @@ pub(crate) struct Responder {
     pub(crate) waiting: ByteBudget,
     /// The answers that are computed or wait for a thread. An answer whose client has gone still counts until it ends.
     pub(crate) answers: Arc<Semaphore>,
+    /// The interface of birdwatcher, if it is on.
+    pub(crate) birdwatcher: RwLock<Option<BirdwatcherSettings>>,
+}
+
+/// What a request came with.
+pub(crate) struct From {
+    pub(crate) source: IpAddr,
+    pub(crate) progress: Arc<ConnectionProgress>,
 }
 
 /// The largest number of answers that are computed or wait for a thread.
@@ -34,32 +47,58 @@ pub(crate) const ANSWERS: usize = 64;
 /// The longest time to compute an answer.
 const ANSWER_TIME: Duration = Duration::from_secs(30);
 
+/// A looking glass that reads the interface of birdwatcher asks for many lists at once. It waits for its turn so long.
+const LONGEST_TURN: Duration = Duration::from_secs(30);
+
 /// The media type and the bytes of an answer.
-type Content = (&'static str, CountedBody);
+type Content = (&'static str, AnswerBody);
+
+/// The form of an error.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ErrorForm {
+    Text,
+    Problem,
+    Birdwatcher,
+}
 
 const JSON: &str = "application/json";
 
 impl Responder {
-    /// Answers a request from this address.
+    /// Answers a request.
     pub(crate) async fn respond<B>(
         self: Arc<Self>,
         request: Request<B>,
-        source: IpAddr,
-    ) -> Response<CountedBody> {
-        let is_metrics_only = self.site == Site::Metrics;
-        let found = self.find(&request, source).await;
-        let mut response = match found {
+        from: From,
+    ) -> Response<AnswerBody> {
+        let bird = self.birdwatcher_path(request.uri().path());
+        let form = match (self.site, &bird) {
+            (Site::Metrics, _) => ErrorForm::Text,
+            (Site::LookingGlass, None) => ErrorForm::Problem,
+            (Site::LookingGlass, Some(_)) => ErrorForm::Birdwatcher,
+        };
+        let mut response = match self.find(&request, bird, from).await {
             Ok((kind, body)) => response(StatusCode::OK, kind, body),
-            Err(problem) => refusal(&problem, is_metrics_only),
+            Err(problem) => refusal(&problem, form),
         };
         protect(response.headers_mut());
         response
     }
 
+    /// Returns the settings and the rest of the path if birdwatcher's interface serves it.
+    fn birdwatcher_path(&self, path: &str) -> Option<(BirdwatcherSettings, String)> {
+        let settings = self.birdwatcher.read();
+        let settings = settings.unwrap_or_else(PoisonError::into_inner);
+        let settings = settings.as_ref()?;
+        let rest = path.strip_prefix(&settings.path)?;
+        let rest = rest.trim_end_matches('/');
+        (rest.is_empty() || rest.starts_with('/')).then(|| (settings.clone(), rest.to_owned()))
+    }
+
     async fn find<B>(
         self: Arc<Self>,
         request: &Request<B>,
-        source: IpAddr,
+        bird: Option<(BirdwatcherSettings, String)>,
+        from: From,
     ) -> Result<Content, Problem> {
         if request.method() != Method::GET && request.method() != Method::HEAD {
             return Err(Problem::new(
@@ -67,21 +106,65 @@ impl Responder {
                 "this interface only reads: use GET",
             ));
         }
-        if self.site != Site::Metrics && !self.rate.allows(source, Instant::now()) {
-            return Err(Problem::new(
-                StatusCode::TOO_MANY_REQUESTS,
-                "too many requests from your address: wait a second",
-            ));
+        if self.site != Site::Metrics {
+            let patience = match bird {
+                Some(_) => LONGEST_TURN,
+                None => Duration::ZERO,
+            };
+            self.wait_for_turn(from.source, patience).await?;
         }
-        let path = request.uri().path();
-        match self.site {
-            Site::Metrics if path == "/metrics" => self.metrics().await,
-            Site::Metrics => Err(Problem::new(
+        let (path, query) = (request.uri().path(), request.uri().query());
+        match (self.site, bird) {
+            (Site::Metrics, _) if path == "/metrics" => self.metrics().await,
+            (Site::Metrics, _) => Err(Problem::new(
                 StatusCode::NOT_FOUND,
                 "the metrics are at /metrics",
             )),
-            Site::LookingGlass => self.file_or_page(path, request.uri().query()).await,
+            (Site::LookingGlass, Some((settings, rest))) => {
+                let query = query.unwrap_or_default().to_owned();
+                self.birdwatcher(settings, rest, query, from.progress).await
+            }
+            (Site::LookingGlass, None) => self.file_or_page(path, query).await,
         }
+    }
+
+    /// Waits until this address may make another request.
+    async fn wait_for_turn(&self, source: IpAddr, patience: Duration) -> Result<(), Problem> {
+        let end = Instant::now() + patience;
+        while !self.rate.allows(source, Instant::now()) {
+            if Instant::now() >= end {
+                return Err(Problem::new(
+                    StatusCode::TOO_MANY_REQUESTS,
+                    "too many requests from your address: wait a second",
+                ));
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+        Ok(())
+    }
+
+    async fn birdwatcher(
+        self: Arc<Self>,
+        settings: BirdwatcherSettings,
+        path: String,
+        query: String,
+        progress: Arc<ConnectionProgress>,
+    ) -> Result<Content, Problem> {
+        let this = Arc::clone(&self);
+        let (json, list) = self
+            .compute(move || {
+                let backend = &*this.backend;
+                match Question::read(&path, &query, settings.reasons, backend)? {
+                    Question::Routes(mut list) => Ok((list.next_part(backend)?, Some(list))),
+                    question => Ok((birdwatcher::answer(question, backend)?, None)),
+                }
+            })
+            .await?;
+        let body = match list.filter(|list| !list.is_complete()) {
+            None => self.counted(json)?,
+            Some(list) => parts(RoutePages::new(self, json, list), progress),
+        };
+        Ok((JSON, body))
     }
 
     async fn metrics(self: Arc<Self>) -> Result<Content, Problem> {
@@ -99,7 +182,7 @@ impl Responder {
         query: Option<&str>,
     ) -> Result<Content, Problem> {
         if let Some(file) = FILES.iter().find(|file| file.path == path) {
-            return Ok((file.kind, CountedBody::fixed(file.bytes)));
+            return Ok((file.kind, whole(CountedBody::fixed(file.bytes))));
         }
         if path == openapi::PATH {
             let text = openapi::document().to_string().into_bytes();
@@ -122,10 +205,10 @@ impl Responder {
     }
 
     /// Computes an answer on a thread that may wait.
-    async fn compute(
+    async fn compute<T: Send + 'static>(
         &self,
-        work: impl FnOnce() -> Result<Vec<u8>, Problem> + Send + 'static,
-    ) -> Result<Vec<u8>, Problem> {
+        work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
         let busy = || {
             let detail = "the daemon is busy: try again in a few seconds";
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
@@ -146,8 +229,8 @@ impl Responder {
         }
     }
 
-    fn counted(&self, bytes: Vec<u8>) -> Result<CountedBody, Problem> {
-        self.waiting.body(bytes).ok_or_else(|| {
+    fn counted(&self, bytes: Vec<u8>) -> Result<AnswerBody, Problem> {
+        self.waiting.body(bytes).map(whole).ok_or_else(|| {
             Problem::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "too many answers wait for slow readers: try again in a few seconds",
@@ -156,7 +239,7 @@ impl Responder {
     }
 }
 
-fn response(status: StatusCode, kind: &'static str, body: CountedBody) -> Response<CountedBody> {
+fn response(status: StatusCode, kind: &'static str, body: AnswerBody) -> Response<AnswerBody> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
     let headers = response.headers_mut();
@@ -164,15 +247,20 @@ fn response(status: StatusCode, kind: &'static str, body: CountedBody) -> Respon
     response
 }
 
-fn refusal(problem: &Problem, is_text: bool) -> Response<CountedBody> {
-    let (kind, body) = match is_text {
-        true => (
+fn refusal(problem: &Problem, form: ErrorForm) -> Response<AnswerBody> {
+    let (kind, body) = match form {
+        ErrorForm::Text => (
             "text/plain; charset=utf-8",
             format!("{}\n", problem.detail).into_bytes(),
         ),
-        false => ("application/problem+json", problem.json()),
+        ErrorForm::Problem => ("application/problem+json", problem.json()),
+        ErrorForm::Birdwatcher => {
+            let error = serde_json::json!({"error": problem.detail});
+            (JSON, error.to_string().into_bytes())
+        }
     };
-    let mut response = response(problem.status, kind, CountedBody::short(body));
+    let body = whole(CountedBody::short(body));
+    let mut response = response(problem.status, kind, body);
     let headers = response.headers_mut();
     match problem.status {
         StatusCode::METHOD_NOT_ALLOWED => {

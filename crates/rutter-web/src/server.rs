@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -16,9 +16,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::{sleep, timeout};
 
+use crate::birdwatcher::BirdwatcherSettings;
 use crate::byte_budget::ByteBudget;
+use crate::connection_progress::ConnectionProgress;
 use crate::request_rate::RequestRate;
-use crate::responder::{ANSWERS, Responder};
+use crate::responder::{ANSWERS, From, Responder};
 
 /// What a server shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,12 +32,14 @@ pub enum Site {
 }
 
 /// How a server runs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct WebSettings {
     /// What it shows.
     pub site: Site,
     /// The requests a second that one address may make: after a pause, five times as many at once.
     pub requests_per_second: u32,
+    /// Also serve the interface of birdwatcher.
+    pub birdwatcher: Option<BirdwatcherSettings>,
     /// Called by each thread of the server when it starts, to lower its priority.
     pub on_thread_start: fn(),
 }
@@ -56,7 +60,7 @@ const WORKERS: usize = 4;
 const HEAD_TIME: Duration = Duration::from_secs(15);
 /// A connection ends after this time. A client that reads nothing holds its answer no longer.
 const CONNECTION_TIME: Duration = Duration::from_secs(120);
-/// The time for the answer that is being sent at that moment.
+/// The time for the answer that is being sent at that moment, or for its next part.
 const LAST_ANSWER_TIME: Duration = Duration::from_secs(10);
 /// The bytes of all answers in memory.
 const WAITING_BYTES: usize = 64 << 20;
@@ -90,6 +94,7 @@ impl WebServer {
             rate: RequestRate::new(settings.requests_per_second),
             waiting: ByteBudget::new(WAITING_BYTES),
             answers: Arc::new(Semaphore::new(ANSWERS)),
+            birdwatcher: settings.birdwatcher.into(),
         });
         let shared = Arc::clone(&responder);
         let (stop, stopped) = oneshot::channel();
@@ -121,6 +126,12 @@ impl WebServer {
     /// Changes the requests a second that one address may make.
     pub fn set_requests_per_second(&self, requests: u32) {
         self.responder.rate.set(requests);
+    }
+
+    /// Changes how the interface of birdwatcher is served.
+    pub fn set_birdwatcher(&self, settings: Option<BirdwatcherSettings>) {
+        let held = self.responder.birdwatcher.write();
+        *held.unwrap_or_else(PoisonError::into_inner) = settings;
     }
 
     /// Closes the listening socket and all connections.
@@ -164,16 +175,23 @@ async fn accept(
     }
 }
 
-/// Serves one connection until it ends or its time is over.
+/// Serves one connection until it ends or its time is over. An answer that is made while it is sent may take longer, as
+/// long as the client reads it.
 async fn serve(
     stream: TcpStream,
     from: SocketAddr,
     responder: Arc<Responder>,
     _slot: ConnectionSlot,
 ) {
+    let progress = Arc::new(ConnectionProgress::default());
+    let of_service = Arc::clone(&progress);
     let service = service_fn(move |request| {
         let responder = Arc::clone(&responder);
-        async move { Ok::<_, Infallible>(responder.respond(request, from.ip()).await) }
+        let from = From {
+            source: from.ip(),
+            progress: Arc::clone(&of_service),
+        };
+        async move { Ok::<_, Infallible>(responder.respond(request, from).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -186,5 +204,11 @@ async fn serve(
         _ = connection.as_mut() => return,
         () = sleep(CONNECTION_TIME) => connection.as_mut().graceful_shutdown(),
     }
-    let _ = timeout(LAST_ANSWER_TIME, connection).await;
+    loop {
+        let before = progress.parts();
+        let ended = timeout(LAST_ANSWER_TIME, connection.as_mut()).await;
+        if ended.is_ok() || progress.parts() == before {
+            return;
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! End-to-end tests of the daemon: real sockets on loopback and simple BGP speakers, all in this process.
 
 mod archive;
+mod birdwatcher;
 mod handover;
 mod process;
 mod reload;

@@ -187,6 +187,11 @@ impl Speaker {
 
     /// Announces prefixes in one UPDATE. The AS path is our AS, then `path`.
     pub fn announce(&mut self, prefixes: &[&str], path: &[u32]) {
+        self.announce_with(prefixes, path, &[]);
+    }
+
+    /// As [`Speaker::announce`], with communities.
+    pub fn announce_with(&mut self, prefixes: &[&str], path: &[u32], communities: &[(u16, u16)]) {
         let mut attributes = Vec::new();
         attr::write_attr(&mut attributes, 0x40, code::ORIGIN, &[0]);
         let mut segment = vec![2, path.len() as u8 + 1];
@@ -194,6 +199,11 @@ impl Speaker {
         segment.extend(path.iter().flat_map(|asn| asn.to_be_bytes()));
         attr::write_attr(&mut attributes, 0x40, code::AS_PATH, &segment);
         attr::write_attr(&mut attributes, 0x40, code::NEXT_HOP, &NEXT_HOP);
+        if !communities.is_empty() {
+            let octets = |(high, low): &(u16, u16)| [high.to_be_bytes(), low.to_be_bytes()];
+            let value: Vec<u8> = communities.iter().flat_map(octets).flatten().collect();
+            attr::write_attr(&mut attributes, 0xc0, code::COMMUNITIES, &value);
+        }
         self.update(&[], &attributes, prefixes);
     }
 

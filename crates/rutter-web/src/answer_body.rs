@@ -1,0 +1,68 @@
+//! Bodies that are made while they are sent.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body_util::BodyExt as _;
+use http_body_util::combinators::UnsyncBoxBody;
+use hyper::body::{Body, Frame};
+
+use crate::byte_budget::CountedBody;
+use crate::connection_progress::ConnectionProgress;
+
+/// A body of any kind. An error ends the connection, so that the client does not take a part for the whole.
+pub(crate) type AnswerBody = UnsyncBoxBody<Bytes, io::Error>;
+
+/// Wraps a body of known length.
+pub(crate) fn whole(body: CountedBody) -> AnswerBody {
+    body.map_err(|never| match never {}).boxed_unsync()
+}
+
+/// Makes the parts of a body one after another, each when the client has room for it.
+pub(crate) trait PartSource: Send + 'static {
+    /// Returns the next part, or `None` after the last.
+    fn next_part(&mut self) -> impl Future<Output = io::Result<Option<Bytes>>> + Send;
+}
+
+/// Sends the parts of a source.
+pub(crate) fn parts<S: PartSource>(source: S, progress: Arc<ConnectionProgress>) -> AnswerBody {
+    PartBody {
+        next: next_of(source),
+        progress,
+    }
+    .boxed_unsync()
+}
+
+/// The next part, with its source for the one after it.
+type Next<S> = Pin<Box<dyn Future<Output = (S, io::Result<Option<Bytes>>)> + Send>>;
+
+fn next_of<S: PartSource>(mut source: S) -> Next<S> {
+    Box::pin(async move {
+        let part = source.next_part().await;
+        (source, part)
+    })
+}
+
+struct PartBody<S> {
+    next: Next<S>,
+    progress: Arc<ConnectionProgress>,
+}
+
+impl<S: PartSource> Body for PartBody<S> {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let (source, part) = std::task::ready!(self.next.as_mut().poll(context));
+        self.progress.note();
+        self.next = next_of(source);
+        Poll::Ready(part.map(|part| part.map(Frame::data)).transpose())
+    }
+}
