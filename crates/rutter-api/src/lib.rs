@@ -10,6 +10,7 @@
 
 mod answer;
 mod backend;
+mod change_reader;
 mod client;
 mod convert;
 mod line;
@@ -23,6 +24,7 @@ pub mod units;
 
 pub use answer::{Failure, RowSink, answer};
 pub use backend::{Backend, CollectorServices, LogReader, ReloadError};
+pub use change_reader::{ChangeFilter, ChangeReader, end_unread_changes};
 pub use client::{Answer, Client, RawLine};
 pub use line::{Done, Line};
 pub use request::{

@@ -44,6 +44,9 @@ pub use neighbor::{
     BlockAbove, FamilyInfo, Intake, IntakeLimits, Neighbor, NotKept, PeerId, PeerKind, RouteCounts,
     SessionInfo, TooManyNeighbors,
 };
+pub use read::change_log::{
+    ChangeLog, ChangedPeer, ChangedRoute, ChangesLost, LoggedChange, RouteOutcome, TableChange,
+};
 pub use read::explain::{Candidate, ClientVerdict, Explanation};
 pub use read::exports::{ExportedDestination, ExportedRoute, SentRoute};
 pub use read::feed::{FeedEvent, FeedReader};

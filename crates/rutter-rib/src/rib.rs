@@ -15,6 +15,7 @@ use crate::adj_rib_in::shard::{Apply, Shard};
 use crate::advertise::audience::Audiences;
 use crate::advertise::group::Group;
 use crate::advertise::memfd_segment::NewFile;
+use crate::read::change_log::Watching;
 use crate::read::feed::{Feed, FeedEvent, FeedReader};
 use crate::read::lookup::Mirror;
 use crate::read::snapshot::{summaries, summary};
@@ -40,7 +41,7 @@ pub struct RibConfig {
 
 /// The table. All threads share it behind an `Arc`; every method takes `&self`.
 ///
-/// Locks are taken in this order: topology, shards by index, a group's stage, its inboxes, the stripes of the
+/// Locks are taken in this order: topology, the log of changes, shards by index, a group's stage, its inboxes, the stripes of the
 /// attribute store. No thread holds one while it uses a socket.
 pub struct Rib {
     pub(crate) topology: RwLock<Topology>,
@@ -50,6 +51,8 @@ pub struct Rib {
     pub(crate) store: AttrStore,
     pub(crate) groups: RwLock<Vec<Arc<Group>>>,
     pub(crate) feed: Feed,
+    /// The log of changes, while somebody watches.
+    pub(crate) watching: Mutex<Watching>,
     /// The mirror that look-ups read, once they are enabled.
     pub(crate) mirror: OnceLock<Arc<Mirror>>,
     pub(crate) seed: u64,
@@ -93,6 +96,7 @@ impl Rib {
             store: AttrStore::new(seed),
             groups: RwLock::default(),
             feed: Feed::default(),
+            watching: Mutex::default(),
             mirror: OnceLock::new(),
             seed,
             log_limit: config.log_limit,
@@ -281,6 +285,7 @@ impl Rib {
     /// Publishes the establishment of a session (`unix_us`: wall time in microseconds). Call it after
     /// [`Rib::session_up`] and before the session's first update.
     pub fn publish_peer_up(&self, peer: PeerId, unix_us: u64) {
+        self.log_session(peer, None);
         if !self.feed.is_active() {
             return;
         }
@@ -302,6 +307,7 @@ impl Rib {
         reason: &str,
         unix_us: u64,
     ) {
+        self.log_session(peer, Some(reason));
         if !self.feed.is_active() {
             return;
         }

@@ -3,6 +3,7 @@
 //! ```text
 //! GET /api/v1/routes?within=… ─► Endpoint ─► rutter_api::Request ─► rutter_api::answer ─► one page of rows as JSON
 //! GET /                       ─► the looking glass, which asks the interface
+//! GET /api/v1/events          ─► rutter_api::ChangeReader ─► server-sent events
 //! GET /birdwatcher/…          ─► Question ─► rutter_api::answer ─► BIRD's names, a page at a time
 //! GET /metrics                ─► rutter_api::prometheus
 //! ```
@@ -16,6 +17,7 @@ mod byte_budget;
 mod connection_progress;
 mod endpoint;
 mod endpoints;
+mod event_stream;
 mod openapi;
 mod page;
 mod pages;

@@ -2,15 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::endpoint::{Endpoint, Place};
+use crate::endpoint::{Endpoint, Parameter, Place};
 use crate::endpoints::ENDPOINTS;
+use crate::event_stream;
 
 /// The path of the description.
 pub(crate) const PATH: &str = "/api/v1/openapi.json";
 
 /// Describes all paths.
 pub(crate) fn document() -> Value {
-    let paths: serde_json::Map<String, Value> = ENDPOINTS
+    let mut paths: serde_json::Map<String, Value> = ENDPOINTS
         .iter()
         .map(|endpoint| {
             (
@@ -19,6 +20,7 @@ pub(crate) fn document() -> Value {
             )
         })
         .collect();
+    paths.insert(event_stream::PATH.to_owned(), json!({"get": events()}));
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -31,9 +33,31 @@ pub(crate) fn document() -> Value {
     })
 }
 
-fn operation(endpoint: &Endpoint) -> Value {
-    let parameters: Vec<Value> = endpoint
-        .parameters
+/// Describes the stream of changes.
+fn events() -> Value {
+    json!({
+        "operationId": "events",
+        "summary": "The changes of routes, verdicts, best routes and sessions as they happen, as server-sent events.",
+        "parameters": parameters(event_stream::PARAMETERS),
+        "responses": {
+            "200": {
+                "description": "Events without an end. The data of each is a JSON object with the same kind.",
+                "content": {event_stream::KIND: {"schema": {"type": "string"}}},
+            },
+            "default": error(),
+        },
+    })
+}
+
+fn error() -> Value {
+    json!({
+        "description": "An error (RFC 9457).",
+        "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    })
+}
+
+fn parameters(parameters: &[Parameter]) -> Vec<Value> {
+    parameters
         .iter()
         .map(|one| {
             let place = match one.place {
@@ -48,21 +72,21 @@ fn operation(endpoint: &Endpoint) -> Value {
                 "schema": {"type": one.kind},
             })
         })
-        .collect();
+        .collect()
+}
+
+fn operation(endpoint: &Endpoint) -> Value {
     let name = endpoint.path.trim_start_matches("/api/v1/");
     json!({
         "operationId": name.replace(['/', '{', '}'], " ").trim().replace("  ", "-").replace(' ', "-"),
         "summary": endpoint.summary,
-        "parameters": parameters,
+        "parameters": parameters(endpoint.parameters),
         "responses": {
             "200": {
                 "description": "A page of rows.",
                 "content": {"application/json": {"schema": page(endpoint.row)}},
             },
-            "default": {
-                "description": "An error (RFC 9457).",
-                "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
-            },
+            "default": error(),
         },
     })
 }

@@ -3,10 +3,10 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use crate::endpoint::{Endpoint, Place};
+use crate::endpoint::{Parameter, Place};
 use crate::problem::Problem;
 
-/// The parameters of one request, checked against those of its endpoint.
+/// The parameters of one request, checked against those of its path.
 pub(crate) struct Query {
     /// The rest of the path, decoded; empty for endpoints without one.
     target: String,
@@ -15,17 +15,22 @@ pub(crate) struct Query {
 
 impl Query {
     /// Reads the parameters. An unknown or repeated one is an error, so that a misspelt filter never returns everything.
-    pub(crate) fn new(endpoint: &Endpoint, target: &str, query: &str) -> Result<Self, Problem> {
+    pub(crate) fn new(
+        path: &str,
+        parameters: &[Parameter],
+        target: &str,
+        query: &str,
+    ) -> Result<Self, Problem> {
         let target = percent_encoding::percent_decode_str(target).decode_utf8();
         let target = target.map_err(|_| Problem::bad("the path is not UTF-8"))?;
         let mut pairs: Vec<(String, String)> = Vec::new();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            let known = |one: &&crate::endpoint::Parameter| one.place == Place::Query;
-            let mut names = endpoint.parameters.iter().filter(known).map(|one| one.name);
+            let known = |one: &&Parameter| one.place == Place::Query;
+            let mut names = parameters.iter().filter(known).map(|one| one.name);
             if !names.clone().any(|known| known == name) {
                 let all: Vec<_> = names.by_ref().collect();
                 return Err(Problem::bad(match all.is_empty() {
-                    true => format!("`{name}` is unknown: {} has no parameters", endpoint.path),
+                    true => format!("`{name}` is unknown: {path} has no parameters"),
                     false => format!("`{name}` is unknown; write one of {}", all.join(", ")),
                 }));
             }

@@ -15,6 +15,7 @@ use crate::birdwatcher::{self, BirdwatcherSettings, Question};
 use crate::byte_budget::{ByteBudget, CountedBody};
 use crate::connection_progress::ConnectionProgress;
 use crate::endpoints::ENDPOINTS;
+use crate::event_stream::{self, EventStream};
 use crate::page::page;
 use crate::pages::FILES;
 use crate::problem::Problem;
@@ -31,6 +32,8 @@ pub(crate) struct Responder {
     pub(crate) waiting: ByteBudget,
     /// The answers that are computed or wait for a thread. An answer whose client has gone still counts until it ends.
     pub(crate) answers: Arc<Semaphore>,
+    /// The places of clients that read the stream of changes.
+    pub(crate) event_clients: Arc<Semaphore>,
     /// The interface of birdwatcher, if it is on.
     pub(crate) birdwatcher: RwLock<Option<BirdwatcherSettings>>,
 }
@@ -124,6 +127,11 @@ impl Responder {
                 let query = query.unwrap_or_default().to_owned();
                 self.birdwatcher(settings, rest, query, from.progress).await
             }
+            (Site::LookingGlass, None) if path == event_stream::PATH => {
+                let last_id = request.headers().get("last-event-id");
+                let last_id = last_id.and_then(|id| id.to_str().ok());
+                self.events(query.unwrap_or_default(), last_id, from.progress)
+            }
             (Site::LookingGlass, None) => self.file_or_page(path, query).await,
         }
     }
@@ -167,6 +175,22 @@ impl Responder {
         Ok((JSON, body))
     }
 
+    fn events(
+        self: Arc<Self>,
+        query: &str,
+        last_id: Option<&str>,
+        progress: Arc<ConnectionProgress>,
+    ) -> Result<Content, Problem> {
+        let query = Query::new(event_stream::PATH, event_stream::PARAMETERS, "", query)?;
+        let client = Arc::clone(&self.event_clients).try_acquire_owned();
+        let client = client.map_err(|_| {
+            let detail = "too many clients read the stream: try again later";
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
+        })?;
+        let stream = EventStream::open(self, &query, last_id, client)?;
+        Ok((event_stream::KIND, parts(stream, progress)))
+    }
+
     async fn metrics(self: Arc<Self>) -> Result<Content, Problem> {
         let this = Arc::clone(&self);
         let text = self
@@ -197,7 +221,8 @@ impl Responder {
                 format!("there is no `{path}`: {} lists all paths", openapi::PATH),
             ));
         };
-        let query = Query::new(endpoint, target, query.unwrap_or_default())?;
+        let query = query.unwrap_or_default();
+        let query = Query::new(endpoint.path, endpoint.parameters, target, query)?;
         let request = (endpoint.request)(&query)?;
         let this = Arc::clone(&self);
         let json = self.compute(move || page(&request, &*this.backend)).await?;

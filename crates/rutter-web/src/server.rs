@@ -19,6 +19,7 @@ use tokio::time::{sleep, timeout};
 use crate::birdwatcher::BirdwatcherSettings;
 use crate::byte_budget::ByteBudget;
 use crate::connection_progress::ConnectionProgress;
+use crate::event_stream;
 use crate::request_rate::RequestRate;
 use crate::responder::{ANSWERS, From, Responder};
 
@@ -62,6 +63,8 @@ const HEAD_TIME: Duration = Duration::from_secs(15);
 const CONNECTION_TIME: Duration = Duration::from_secs(120);
 /// The time for the answer that is being sent at that moment, or for its next part.
 const LAST_ANSWER_TIME: Duration = Duration::from_secs(10);
+/// The time between two looks whether anybody reads the log of changes.
+const LOOK_FOR_READERS_EVERY: Duration = Duration::from_secs(10);
 /// The bytes of all answers in memory.
 const WAITING_BYTES: usize = 64 << 20;
 /// The largest request head, bytes.
@@ -94,6 +97,7 @@ impl WebServer {
             rate: RequestRate::new(settings.requests_per_second),
             waiting: ByteBudget::new(WAITING_BYTES),
             answers: Arc::new(Semaphore::new(ANSWERS)),
+            event_clients: Arc::new(Semaphore::new(event_stream::CLIENTS)),
             birdwatcher: settings.birdwatcher.into(),
         });
         let shared = Arc::clone(&responder);
@@ -102,7 +106,10 @@ impl WebServer {
             (settings.on_thread_start)();
             runtime.block_on(async {
                 match TcpListener::from_std(listener) {
-                    Ok(listener) => accept(listener, shared, stopped).await,
+                    Ok(listener) => {
+                        tokio::spawn(end_unread_changes(Arc::clone(&shared)));
+                        accept(listener, shared, stopped).await;
+                    }
                     Err(error) => tracing::error!("web: cannot listen on {address}: {error}"),
                 }
             });
@@ -138,6 +145,14 @@ impl WebServer {
     pub fn stop(self) {
         let _ = self.stop.send(());
         let _ = self.thread.join();
+    }
+}
+
+/// Ends the log of changes some time after its last reader has left, so that routing does not write it for nobody.
+async fn end_unread_changes(responder: Arc<Responder>) {
+    loop {
+        sleep(LOOK_FOR_READERS_EVERY).await;
+        rutter_api::end_unread_changes(responder.backend.rib(), event_stream::unix_us());
     }
 }
 

@@ -1,6 +1,7 @@
 //! The rows of answers. Their JSON has the same fields.
 
 mod advertised;
+mod change;
 mod collector;
 mod config;
 mod explain;
@@ -13,6 +14,7 @@ mod source;
 pub use advertised::{
     AdvertisedCountRow, AdvertisedRow, WithheldCountRow, WithheldReasonRow, WithheldRouteRow,
 };
+pub use change::{Change, ChangeRow, ChangedRoute, VerdictRow};
 pub use collector::{RouterRow, SinkRow};
 pub use config::{
     ChangedRow, ConfigErrorRow, DiffRow, ResetByRow, RouteChangeRow, RouteChangesRow,

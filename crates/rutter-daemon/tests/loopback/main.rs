@@ -2,6 +2,7 @@
 
 mod archive;
 mod birdwatcher;
+mod events;
 mod handover;
 mod process;
 mod reload;

@@ -21,6 +21,7 @@ use crate::advertise::clients::Clients;
 use crate::advertise::encode::{Nlri, Style};
 use crate::advertise::group::Inbox;
 use crate::advertise::recorder::Record;
+use crate::read::change_log::{ChangeLog, Unwatched, Watch};
 use crate::read::lookup::{FamilyMirror, Mirror, ShardMirror};
 use crate::topology::Topology;
 use crate::{AttrSet, PeerId};
@@ -67,6 +68,8 @@ pub(crate) struct Shard {
     pub clients: Clients,
     /// The mirror that look-ups read, once they are enabled.
     pub mirror: Option<Arc<Mirror>>,
+    /// The log of changes, while somebody watches.
+    pub watch: Option<Arc<ChangeLog>>,
     /// The number of routes that were added, changed, removed or advertised again so far.
     pub changes: u64,
 }
@@ -157,12 +160,25 @@ impl Shard {
             ipv6: Table::new(seed, of(Family::Ipv6Unicast)),
             clients: Clients::default(),
             mirror: None,
+            watch: None,
             changes: 0,
         }
     }
 
     /// Applies operations of one peer in order, then hands the records to the groups.
     pub fn apply<K: Stored>(&mut self, with: &Apply<'_>, ops: &[Op<K>], sets: &[AttrSet]) {
+        match self.watch.clone() {
+            None => self.apply_watched(with, (ops, sets), Unwatched),
+            Some(log) => self.apply_watched(with, (ops, sets), &*log),
+        }
+    }
+
+    fn apply_watched<K: Stored, W: Watch>(
+        &mut self,
+        with: &Apply<'_>,
+        (ops, sets): (&[Op<K>], &[AttrSet]),
+        watch: W,
+    ) {
         self.changes += ops.len() as u64;
         let mut tally = Tally::default();
         let limit = with.limit::<K>();
@@ -183,6 +199,7 @@ impl Shard {
                 None => table.find_or_insert(op.prefix),
             };
             let mut new = op.route(with.peer, sets);
+            let before = watch.before_one(table, id);
             let mut edit = Edit {
                 table,
                 clients,
@@ -191,7 +208,10 @@ impl Shard {
             };
             if plain && let Some(route) = new.take() {
                 match edit.add_route(id, route, &mut tally) {
-                    Ok(()) => continue,
+                    Ok(()) => {
+                        watch.after(before, with.topology, edit.table);
+                        continue;
+                    }
                     Err(route) => new = Some(route),
                 }
             }
@@ -200,10 +220,11 @@ impl Shard {
                 continue;
             }
             edit.replace(id, (with.peer, op.path_id), new, &limit, &mut tally);
+            watch.after(before, with.topology, edit.table);
         }
         with.count::<K>(tally);
         if !deferred.is_empty() {
-            self.apply_deferred(with, deferred, (ops, sets));
+            self.apply_deferred(with, deferred, (ops, sets), watch);
         }
         K::table_mut(self).release_if_empty();
         self.deliver();
@@ -212,11 +233,12 @@ impl Shard {
     /// Applies the operations on destinations with many routes, those of each destination together. Until then nobody
     /// else changes these destinations.
     #[inline(never)]
-    fn apply_deferred<K: Stored>(
+    fn apply_deferred<K: Stored, W: Watch>(
         &mut self,
         with: &Apply<'_>,
         mut deferred: Vec<(Id, u32)>,
         (ops, sets): (&[Op<K>], &[AttrSet]),
+        watch: W,
     ) {
         let mirror = self.mirror.clone();
         let mirror = ShardMirror::of(mirror.as_deref(), self.index);
@@ -233,7 +255,9 @@ impl Shard {
                 let op = &ops[*index as usize];
                 ((with.peer, op.path_id), op.route(with.peer, sets))
             };
+            let before = watch.before(edit.table, together[0].0);
             edit.replace_all(together[0].0, together.iter().map(change).collect());
+            watch.after(before, with.topology, edit.table);
         }
     }
 
@@ -242,7 +266,19 @@ impl Shard {
     pub fn edit_routes<K: Stored>(
         &mut self,
         slice: &Slice<'_>,
+        edit: impl FnMut(K, &Route) -> Edited,
+    ) -> Option<Id> {
+        match self.watch.clone() {
+            None => self.edit_routes_watched(slice, edit, Unwatched),
+            Some(log) => self.edit_routes_watched(slice, edit, &*log),
+        }
+    }
+
+    fn edit_routes_watched<K: Stored, W: Watch>(
+        &mut self,
+        slice: &Slice<'_>,
         mut edit: impl FnMut(K, &Route) -> Edited,
+        watch: W,
     ) -> Option<Id> {
         let (mut edited, mut visited) = (0, 0);
         let mirror = self.mirror.clone();
@@ -269,7 +305,9 @@ impl Shard {
                     with: &with,
                     mirror,
                 };
+                let before = watch.before(edit.table, id);
                 edit.apply(id, edits);
+                watch.after(before, slice.topology, edit.table);
             }
             id += 1;
         }

@@ -1,5 +1,6 @@
-//! The table for readers: snapshots, the change feed, explanations, exports, look-ups by address, memory in use.
+//! The table for readers: snapshots, the change feed, the change log, explanations, exports, look-ups by address, memory in use.
 
+pub(crate) mod change_log;
 pub(crate) mod explain;
 pub(crate) mod exports;
 pub(crate) mod feed;
