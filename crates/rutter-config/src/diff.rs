@@ -132,6 +132,12 @@ fn neighbor_diff(
         // The filter itself is another.
         keys.push("import-filter".to_owned());
     }
+    let sent = |config: &Config, neighbor: &Neighbor| {
+        config.filters.chain(&neighbor.session.export_filter)
+    };
+    if sent(old, a) != sent(new, b) && a.session.export_filter == b.session.export_filter {
+        keys.push("export-filter".to_owned());
+    }
     // Changes of `[checks]` itself are in `Diff::checks`.
     checks.retain(|key| {
         !shared

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rutter_config::{Config, Neighbor, diff};
-use rutter_policy::{FilterAction, FilterChain};
+use rutter_policy::{FilterAction, FilterChain, MedChange};
 
 const ROUTER: &str = r#"
 [router]
@@ -137,4 +137,75 @@ fn a_reload_keeps_filters_that_did_not_change() {
         .map(|c| c.neighbor)
         .collect();
     assert_eq!(addresses, [IpAddr::from([192, 0, 2, 12])]);
+}
+
+const CHANGES: &str = r#"
+[[filter]]
+name = "marks"
+default = "accept"
+[[filter.rule]]
+action = "next"
+origin-as = 65001
+local-pref = 90
+med = 10
+remove-communities = ["64501:*"]
+add-communities = ["self:100", "rt:self:1", "self:1:2", "no-export"]
+[[filter.rule]]
+action = "accept"
+path-length = "3-9"
+prepend = 2
+med = "remove"
+
+[[filter-test]]
+filter = "marks"
+prefix = "193.0.0.0/21"
+path = "64501 65000 65001"
+communities = ["64501:7", "64502:7"]
+med = 5
+expect = "accept"
+expect-communities = ["no-export", "64500:100", "64502:7", "rt:64500:1", "64500:1:2"]
+expect-path = "64501 64501 64501 65000 65001"
+expect-local-pref = 90
+expect-med = "none"
+
+[[neighbor]]
+asn = 64504
+address = "192.0.2.14"
+import = "all"
+export = "all"
+import-filter = "marks"
+export-filter = ["no-transit", "marks"]
+"#;
+
+#[test]
+fn rules_change_routes_and_the_tests_of_the_file_pass() {
+    let config = parse(&format!("{ROUTER}{CHANGES}"));
+    let chain = chain(&config, 14);
+    let rules = &chain.filters()[0].rules;
+    assert_eq!(rules[0].changes.local_pref, Some(90));
+    assert_eq!(rules[0].changes.med, Some(MedChange::Set(10)));
+    assert_eq!(
+        rules[0].changes.to_string(),
+        "local-pref 90, med 10, remove-communities 64501:*, add-communities 64500:100, \
+         add-communities rt:64500:1, add-communities 64500:1:2, add-communities 65535:65281"
+    );
+    assert_eq!(rules[1].changes.to_string(), "med removed, prepend 2");
+    let neighbor = neighbor(&config, 14);
+    assert_eq!(neighbor.session.export_filter, ["no-transit", "marks"]);
+}
+
+#[test]
+fn a_changed_export_filter_concerns_only_the_neighbors_that_use_it() {
+    let other = CHANGES.replace("path-length = \"3-9\"", "path-length = \"3-8\"");
+    let other = other.replace("import-filter = \"marks\"", "import-filter = []");
+    let old = parse(&format!(
+        "{ROUTER}{}",
+        CHANGES.replace("import-filter = \"marks\"", "import-filter = []")
+    ));
+    let new = parse(&format!("{ROUTER}{other}"));
+    let diff = diff(&old, &new);
+    assert_eq!(diff.changed.len(), 1, "{diff}");
+    assert_eq!(diff.changed[0].neighbor, IpAddr::from([192, 0, 2, 14]));
+    assert_eq!(diff.changed[0].keys, ["export-filter"]);
+    assert!(!diff.changed[0].needs_session_reset);
 }

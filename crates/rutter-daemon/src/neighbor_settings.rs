@@ -140,6 +140,7 @@ fn client(config: &Config, neighbor: &Neighbor) -> ClientOptions {
         rtt: neighbor.session.rtt.or_else(in_file),
         receives_blackhole: neighbor.checks.blackhole.announce_to_client,
         prepends_own_as: neighbor.session.prepend_rs_as,
+        export_filters: config.filters.chain(&neighbor.session.export_filter),
     }
 }
 

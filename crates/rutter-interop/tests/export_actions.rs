@@ -180,3 +180,139 @@ fn clients_receive_what_actions_options_and_reloads_make_of_a_route() {
         );
     }
 }
+
+/// Import filters that mark and change the sender's routes, and export filters that read the marks.
+fn filters(lab: &Lab, preference: u32) -> String {
+    let members = [
+        member(lab.address(2), SENDER, "import-filter = \"marks\""),
+        member(lab.address(3), NEAR, ""),
+        member(lab.address(4), FAR, "export-filter = \"far\""),
+        member(lab.address(5), OTHER, "import-filter = \"preferred\""),
+    ];
+    format!(
+        r#"
+[[community-list]]
+name = "private"
+communities = ["self:66"]
+[[community-list]]
+name = "theirs"
+communities = ["3333:*"]
+[[prefix-list]]
+name = "backup"
+prefixes = ["45.41.0.0/24"]
+[[filter]]
+name = "marks"
+default = "accept"
+[[filter.rule]]
+action = "next"
+community-list = "theirs"
+remove-communities = ["3333:*"]
+add-communities = ["self:66", "self:6:6"]
+[[filter.rule]]
+action = "accept"
+prefix-list = "backup"
+prepend = 2
+med = 50
+[[filter]]
+name = "preferred"
+default = "accept"
+[[filter.rule]]
+action = "accept"
+local-pref = {preference}
+[[filter]]
+name = "far"
+default = "accept"
+[[filter.rule]]
+action = "reject"
+community-list = "private"
+reason = "private peers are not for this client"
+[[filter.rule]]
+action = "next"
+add-communities = ["self:77", "rt:self:77"]
+remove-communities = ["65000:*"]
+med = "remove"
+[[filter-test]]
+filter = "far"
+prefix = "45.40.0.0/24"
+communities = ["self:66"]
+expect = "reject"
+{}"#,
+        members.concat()
+    )
+}
+
+const OTHER: u32 = 2_105;
+
+#[test]
+fn clients_receive_what_filters_make_of_a_route() {
+    use rutter_interop::Speaker;
+    let lab = Lab::new();
+    let mut rutter = Rutter::start(&lab, &filters(&lab, 90));
+    let setup = |host: u8, asn: u32| client(&lab, &rutter, host, asn, |_| {});
+    let mut sender = Bird::start(setup(2, SENDER));
+    let mut bird = Bird::start(setup(3, NEAR));
+    let mut gobgp = GoBgp::start(setup(4, FAR));
+    let mut other = Bird::start(setup(5, OTHER));
+    up(&lab, &mut rutter, 2, &mut sender);
+    up(&lab, &mut rutter, 3, &mut bird);
+    up(&lab, &mut rutter, 4, &mut gobgp);
+    up(&lab, &mut rutter, 5, &mut other);
+    sender.announce(&[
+        route("45.40.0.0/24").community(3_333, 7),
+        route("45.41.0.0/24").community(65_000, 1),
+    ]);
+    // The other member's path is longer. Its routes have less preference, then more.
+    let long = |prefix: &str| Route::new(prefix, "10.77.0.5", &[OTHER, 7, 7, 3_333]);
+    other.announce(&[long("45.40.0.0/24"), long("45.42.0.0/24")]);
+    let own = Rutter::ASN as u16;
+    let marked = route("45.40.0.0/24")
+        .community(own, 66)
+        .large_community(Rutter::ASN, 6, 6);
+    let backup = with_path("45.41.0.0/24", &[SENDER, SENDER, SENDER, 3_333]);
+    let near = [
+        marked,
+        backup.clone().community(65_000, 1).med(50),
+        long("45.42.0.0/24"),
+    ];
+    let for_far = |route: Route| route.community(own, 77).route_target(Rutter::ASN, 77);
+    let far = [
+        for_far(long("45.40.0.0/24")),
+        for_far(backup.clone()),
+        for_far(long("45.42.0.0/24")),
+    ];
+    holds(&bird, &near);
+    holds(&gobgp, &far);
+    shows(&rutter, lab.address(3), &near, &[]);
+    let withheld = [("45.40.0.0/24", "export-filter")];
+    shows(&rutter, lab.address(4), &far, &withheld);
+
+    // More preference: everybody receives the other member's route, on the same sessions.
+    rutter.reload(&filters(&lab, 110)).unwrap();
+    let near = [
+        long("45.40.0.0/24"),
+        backup.clone().community(65_000, 1).med(50),
+        long("45.42.0.0/24"),
+    ];
+    holds(&bird, &near);
+    holds(&gobgp, &far);
+    shows(&rutter, lab.address(4), &far, &[]);
+
+    // Without export filters.
+    let unfiltered = filters(&lab, 90).replace("export-filter = \"far\"", "");
+    rutter.reload(&unfiltered).unwrap();
+    let marked = route("45.40.0.0/24")
+        .community(own, 66)
+        .large_community(Rutter::ASN, 6, 6);
+    let near = [
+        marked,
+        backup.community(65_000, 1).med(50),
+        long("45.42.0.0/24"),
+    ];
+    holds(&bird, &near);
+    holds(&gobgp, &near);
+    let opens =
+        |address: IpAddr| rutter.session(address).unwrap()["sent"]["messages"]["open"].as_u64();
+    for host in [2, 3, 4, 5] {
+        assert_eq!(opens(lab.address(host)), Some(1), "host {host} was reset");
+    }
+}

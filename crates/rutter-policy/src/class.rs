@@ -3,7 +3,7 @@
 use rutter_irr::{PrefixState, RegisteredBy};
 use rutter_rpki::{PathState, Rov};
 
-use crate::{CustomMarks, RejectReason};
+use crate::{ChangesId, CustomMarks, RejectReason};
 
 /// The class of an accepted route. Clients receive routes of different classes differently: with other communities,
 /// another next hop, or not at all. The received attributes themselves never change, so another evaluation can undo a
@@ -29,6 +29,8 @@ pub struct Class {
     pub blackhole: bool,
     /// ONLY_TO_CUSTOMER with the neighbor's AS belongs to the route (RFC 9234 §5).
     pub add_otc: bool,
+    /// The changes that the operator's filters make.
+    pub changes: ChangesId,
 }
 
 /// The registration of a route's prefix for a neighbor, as marks distinguish it.
@@ -84,6 +86,9 @@ const IRR_PREFIX_SHIFT: u32 = 6;
 const PATH_SHIFT: u32 = 9;
 const FAILED_SHIFT: u32 = 16;
 const CUSTOM_SHIFT: u32 = 32;
+/// The lower eight bits of the number of changes, and the upper seven.
+const CHANGES_SHIFT: u32 = 24;
+const MORE_CHANGES_SHIFT: u32 = 56;
 
 impl Class {
     /// The class of almost all routes: clients receive them as they were received.
@@ -96,6 +101,7 @@ impl Class {
         failed: None,
         blackhole: false,
         add_otc: false,
+        changes: ChangesId::NONE,
     };
 
     /// Returns whether clients receive the route as it was received.
@@ -128,12 +134,18 @@ impl Class {
             | irr_prefix << IRR_PREFIX_SHIFT
             | path << PATH_SHIFT
             | failed << FAILED_SHIFT;
-        u64::from(checked) | u64::from(self.custom.to_bits()) << CUSTOM_SHIFT
+        let changes = u64::from(self.changes.to_bits());
+        u64::from(checked)
+            | u64::from(self.custom.to_bits()) << CUSTOM_SHIFT
+            | (changes & 0xff) << CHANGES_SHIFT
+            | changes >> 8 << MORE_CHANGES_SHIFT
     }
 
     /// The class of a number from [`Class::to_bits`].
     pub fn from_bits(bits: u64) -> Self {
         let custom = CustomMarks::from_bits((bits >> CUSTOM_SHIFT) as u32);
+        let changes = bits >> MORE_CHANGES_SHIFT & 0x7f;
+        let changes = (changes << 8) as u16 | (bits >> CHANGES_SHIFT & 0xff) as u16;
         let bits = bits as u32;
         let failed = (bits >> FAILED_SHIFT) as u8;
         let irr_prefix = (bits >> IRR_PREFIX_SHIFT & 7) as usize;
@@ -161,6 +173,7 @@ impl Class {
             failed: failed.checked_sub(1).and_then(RejectReason::from_u8),
             blackhole: bits & BLACKHOLE != 0,
             add_otc: bits & ADD_OTC != 0,
+            changes: ChangesId::from_bits(changes),
         }
     }
 }
@@ -201,6 +214,7 @@ mod tests {
                             custom: CustomMarks::of(flags as u8 * 3),
                             blackhole: flags & 1 != 0,
                             add_otc: flags & 2 != 0,
+                            changes: ChangesId::from_bits([0, 1, 255, 256, 32_767][flags % 5]),
                         };
                         assert_eq!(Class::from_bits(class.to_bits()), class);
                         assert!(seen.insert(class.to_bits()));

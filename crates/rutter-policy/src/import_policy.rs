@@ -14,7 +14,7 @@ use crate::origin_state_community;
 use crate::path_checks::PathChecks;
 use crate::path_verification;
 use crate::{
-    Evaluation, FilterData, FilterDecision, Finding, ImportRule, ImportSettings, NextHop,
+    Class, Combinations, Evaluation, FilterData, FilterDecision, Finding, ImportRule, ImportSettings, NextHop,
     NextHopRule, OtcIngress, RejectReason, RouteVerdict, RuleSet, findings, otc_on_receive,
 };
 
@@ -66,6 +66,7 @@ pub struct ImportPolicy {
     blackhole: Option<ActionTable>,
     v4: FamilyChecks<u32>,
     v6: FamilyChecks<u128>,
+    combinations: Combinations,
 }
 
 impl ImportPolicy {
@@ -77,6 +78,7 @@ impl ImportPolicy {
             blackhole: blackhole_table(&settings),
             v4: ipv4_checks(&settings),
             v6: ipv6_checks(&settings),
+            combinations: Combinations::default(),
             is_plain: !needs_data(&settings)
                 && !settings.tag_rejected
                 && !settings.marks_routes()
@@ -299,14 +301,72 @@ impl ImportPolicy {
         if self.settings.filters.is_empty() || verdict.reject().is_some() {
             return verdict;
         }
+        match self.filter_decision(data, prefix, attributes) {
+            FilterDecision::Accepted(applied) => self.change(verdict, attributes, applied),
+            FilterDecision::Rejected { .. } => RouteVerdict::Rejected(RejectReason::Filter),
+        }
+    }
+
+    fn filter_decision(
+        &self,
+        data: &FilterData,
+        prefix: Prefix,
+        attributes: &AttrVerdict,
+    ) -> FilterDecision {
         let origin_state = || {
             let own = || data.validate_origin(prefix, attributes.origin, attributes.blackhole);
             attributes.origin_state.or_else(own)
         };
         let filters = &self.settings.filters;
-        match filters.decide(attributes.rules, prefix, origin_state) {
-            FilterDecision::Accepted(_) => verdict,
-            FilterDecision::Rejected { .. } => RouteVerdict::Rejected(RejectReason::Filter),
+        filters.decide(attributes.rules, prefix, origin_state)
+    }
+
+    /// Adds the changes of the rules that applied to a route. A route that meets too many combinations of rules is rejected:
+    /// without the changes it might go where it must not.
+    fn change(
+        &self,
+        verdict: RouteVerdict,
+        attributes: &AttrVerdict,
+        applied: RuleSet,
+    ) -> RouteVerdict {
+        let filters = &self.settings.filters;
+        let applied = applied.and(filters.changing());
+        let RouteVerdict::Accepted {
+            class,
+            least_preferred,
+        } = verdict
+        else {
+            return verdict;
+        };
+        if applied.is_empty() {
+            return verdict;
+        }
+        let is_least = least_preferred || attributes.graceful_shutdown;
+        match self.combinations.changes(filters, applied, is_least) {
+            Some(changes) => RouteVerdict::Accepted {
+                class: Class { changes, ..class },
+                least_preferred,
+            },
+            None => RouteVerdict::Rejected(RejectReason::Filter),
+        }
+    }
+
+    /// Describes what the operator's filters change in a route that the policy accepts: one line for each rule.
+    pub fn filter_changes(
+        &self,
+        data: &FilterData,
+        prefix: Prefix,
+        attributes: &Attributes<'_>,
+        next_hop: NextHop,
+        family: Family,
+    ) -> Vec<String> {
+        let of_set = self.check_attributes(data, attributes, next_hop, family);
+        let is_accepted = self.judge(data, prefix, &of_set).reject().is_none();
+        match self.filter_decision(data, prefix, &of_set) {
+            FilterDecision::Accepted(applied) if is_accepted => {
+                self.settings.filters.describe_changes(applied)
+            }
+            _ => Vec::new(),
         }
     }
 

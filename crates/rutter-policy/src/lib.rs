@@ -49,9 +49,10 @@ pub use data_checks::DataPlaces;
 pub use evaluation::{DataPrefix, Evaluation, LANES};
 pub use export_policy::{Action, ActionCommunity, ExportPolicy, ExportSettings, WellKnown};
 pub use filter::{
-    AsPathList, AsPathPatternError, CommunityList, CommunityPattern, Conditions, Filter,
-    FilterAction, FilterChain, FilterDecision, FilterDefault, FilterRule, ParsePatternError,
-    PathLength, PrefixList, RuleSet,
+    AddedCommunity, AsPathList, AsPathPatternError, COMBINATIONS, ChangesId, Combinations,
+    CommunityList, CommunityPattern, Conditions, Filter, FilterAction, FilterChain, FilterDecision,
+    FilterDefault, FilterRule, MAX_PREPEND, MedChange, ParsePatternError, PathLength, PrefixList,
+    RemovedCommunities, RouteChanges, RuleSet, Trial, TrialRoute,
 };
 pub use filter_changes::FilterChanges;
 pub use filter_data::FilterData;

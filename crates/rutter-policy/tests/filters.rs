@@ -10,7 +10,7 @@ use rutter_net::{Asn, Family, Prefix};
 use rutter_policy::{
     AsPathList, CommunityList, CommunityPattern, Conditions, Filter, FilterAction, FilterChain,
     FilterData, FilterDefault, FilterRule, ImportPolicy, ImportRule, ImportSettings, NextHop,
-    PathLength, PrefixList, PrefixMatch, RejectReason, RouteVerdict,
+    PathLength, PrefixList, PrefixMatch, RejectReason, RouteChanges, RouteVerdict,
 };
 use rutter_rpki::{Rov, Vrp, VrpsBuilder};
 
@@ -43,6 +43,7 @@ fn rule(action: FilterAction, conditions: Conditions) -> FilterRule {
         conditions,
         action,
         reason: None,
+        changes: RouteChanges::default(),
     }
 }
 
@@ -261,6 +262,7 @@ fn the_first_rule_that_decides_counts_and_names_itself() {
             rule(FilterAction::Accept, origin(2)),
             FilterRule {
                 reason: Some("no routes of networks that left".into()),
+                changes: RouteChanges::default(),
                 ..rule(FilterAction::Reject, origin(1))
             },
             rule(FilterAction::Reject, origin(2)),

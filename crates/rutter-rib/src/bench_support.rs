@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use rutter_wire::attr::Attributes;
 
 use crate::adj_rib_in::attr_set::{AttrStore, Summary};
+use crate::adj_rib_in::class_table::ClassTable;
 use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::verdict::Verdict;
 use crate::decision::{Decision, PeerRank, Process};
@@ -14,6 +15,7 @@ use crate::{PeerId, Step};
 #[doc(hidden)]
 pub struct RoutePair {
     ranks: [PeerRank; 2],
+    classes: ClassTable,
     routes: [Route; 2],
 }
 
@@ -41,6 +43,7 @@ impl RoutePair {
         };
         RoutePair {
             ranks: [rank(0), rank(1)],
+            classes: ClassTable::new(),
             routes: [route(0), route(1)],
         }
     }
@@ -50,6 +53,7 @@ impl RoutePair {
     pub fn decide(&self) -> (Ordering, Step) {
         let decision = Decision {
             ranks: &self.ranks,
+            classes: &self.classes,
             always_compare_med: false,
         };
         decision.compare(&self.routes[0], &self.routes[1])

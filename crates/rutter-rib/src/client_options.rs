@@ -1,6 +1,6 @@
 //! The options of one client.
 
-use rutter_policy::Rtt;
+use rutter_policy::{FilterChain, Rtt};
 
 /// The properties of a client that decide which routes it receives, and in which form, besides the rules for its kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -12,6 +12,9 @@ pub struct ClientOptions {
     /// Prepend our own AS, for route server clients that require it as the left-most one (RFC 7947 §2.2.2.1). Routers
     /// prepend it in any case.
     pub prepends_own_as: bool,
+    /// The filters that decide which routes are advertised to this neighbor, and in which form. They compare no validation
+    /// states.
+    pub export_filters: FilterChain,
 }
 
 impl Default for ClientOptions {
@@ -21,6 +24,7 @@ impl Default for ClientOptions {
             rtt: None,
             receives_blackhole: true,
             prepends_own_as: false,
+            export_filters: FilterChain::default(),
         }
     }
 }

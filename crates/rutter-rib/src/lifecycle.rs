@@ -10,6 +10,7 @@ use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::sweeper::{Removal, Sweeper};
 use crate::advertise::client_stream::ClientStream;
 use crate::advertise::encode::Style;
+use crate::advertise::export_filter::ExportFilter;
 use crate::advertise::group::Group;
 use crate::read::feed::Swept;
 use crate::reevaluate::walk_progress::WalkProgress;
@@ -420,5 +421,7 @@ pub(crate) fn style(peer: &Peer, session: &SessionInfo, cluster_id: u32) -> Opti
             || neighbor.kind == PeerKind::RouteServerClient && neighbor.client.prepends_own_as,
         cluster_id: if reflects { cluster_id } else { 0 },
         advertises: neighbor.export_allowed,
+        filter: (!neighbor.client.export_filters.is_empty())
+            .then(|| Arc::new(ExportFilter::new(neighbor.client.export_filters.clone()))),
     })
 }

@@ -190,6 +190,7 @@ impl Topology {
     pub fn decision(&self) -> Decision<'_> {
         Decision {
             ranks: &self.ranks,
+            classes: &self.classes,
             always_compare_med: self.always_compare_med,
         }
     }
@@ -305,6 +306,7 @@ impl Topology {
             neighbor.kind == PeerKind::RouteServerClient
                 && !neighbor.withholds_otc()
                 && neighbor.export_allowed
+                && neighbor.client.export_filters.is_empty()
         };
         let uniform = self.iter().all(|(_, peer)| plain(peer));
         self.uniform = uniform;

@@ -70,7 +70,8 @@ struct Found {
 
 enum Outcome {
     Sent(SentRoute),
-    Withheld(Withheld),
+    /// The reason, and the rule of an export filter.
+    Withheld(Withheld, Option<String>),
 }
 
 /// The routes of one family for one client.
@@ -200,9 +201,9 @@ impl<'a> Walk<'a> {
                 stale: found.stale,
                 attributes: sent_attributes_row(sent),
             })),
-            Outcome::Withheld(why) => Line::Withheld(Box::new(WithheldRouteRow {
+            Outcome::Withheld(why, rule) => Line::Withheld(Box::new(WithheldRouteRow {
                 to: self.sources.row(found.to),
-                withheld: withheld_row(*why),
+                withheld: withheld_row(*why, rule.clone()),
                 route: route_row(found.prefix, &found.view(), found.best, &self.sources),
             })),
         }
@@ -271,7 +272,7 @@ fn of(prefix: Prefix, to: PeerId, exported: &ExportedRoute<'_>) -> Option<Found>
         prefix,
         best: exported.best,
         outcome: match exported.withheld {
-            Some(why) => Outcome::Withheld(why),
+            Some(why) => Outcome::Withheld(why, exported.filter_evidence()),
             None => Outcome::Sent(exported.sent()?),
         },
         attrs: route.attrs.clone(),
@@ -319,7 +320,7 @@ impl Counts {
             withheld: withheld
                 .map(|(why, routes)| WithheldCountRow {
                     routes,
-                    why: withheld_row(why),
+                    why: withheld_row(why, None),
                 })
                 .collect(),
         }

@@ -24,11 +24,11 @@ pub(crate) fn explain_row(explanation: &Explanation, sources: &Sources<'_>) -> E
     }
 }
 
-/// Converts the reason why a client is not sent a route.
-pub(crate) fn withheld_row(why: Withheld) -> WithheldReasonRow {
+/// Converts the reason why a client is not sent a route. `rule` describes the rule of an export filter.
+pub(crate) fn withheld_row(why: Withheld, rule: Option<String>) -> WithheldReasonRow {
     WithheldReasonRow {
         name: why.name().to_owned(),
-        explanation: why.to_string(),
+        explanation: rule.unwrap_or_else(|| why.to_string()),
     }
 }
 
@@ -55,6 +55,7 @@ fn candidate_row(
         },
         lost_at: candidate.lost_at.map(|step| step.to_string()),
         findings: candidate.findings.iter().map(finding_row).collect(),
+        filter_changes: candidate.filter_changes.clone(),
     }
 }
 
@@ -67,7 +68,10 @@ fn client_row(verdict: &ClientVerdict, sources: &Sources<'_>) -> ClientRow {
             .iter()
             .map(|(index, why)| WithheldRow {
                 rank: index + 1,
-                why: why.to_string(),
+                why: {
+                    let filtered = verdict.filtered.iter().find(|(at, _)| at == index);
+                    filtered.map_or_else(|| why.to_string(), |(_, evidence)| evidence.clone())
+                },
             })
             .collect(),
     }

@@ -33,6 +33,9 @@ pub struct CandidateRow {
     /// All reasons of the import policy against the route.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<FindingRow>,
+    /// The changes that the operator's filters make to the route, one line for each rule.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filter_changes: Vec<String>,
 }
 
 /// The routes that one client receives.

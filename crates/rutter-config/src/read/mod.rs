@@ -25,7 +25,7 @@ use crate::sections::rpki::Rpki;
 use crate::sections::session::Session;
 use crate::sections::sql::Sql;
 use crate::sections::stream::Stream;
-use crate::sections::{SECTIONS, SESSION, SectionKeys, filter, sink};
+use crate::sections::{SECTIONS, SESSION, SectionKeys, filter, filter_test, sink};
 use crate::source_file::{Findings, Source};
 use crate::suggest::nearest;
 use crate::toml_values::{Item, Section};
@@ -101,6 +101,7 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
     defaults.graceful_restart = graceful_restart;
     let communities = communities(&root, &local);
     let filters = filter::filters(&root, local.asn, root.has("rpki"));
+    filter_test::run(&root, local.asn, &filters);
     let custom = communities.custom.list.iter().map(|one| one.name.clone());
     let mut neighbors = Neighbors::new(&local, data, &checks, defaults, custom.collect());
     neighbors.filters = filters.clone();

@@ -308,6 +308,8 @@ impl<'a> Neighbors<'a> {
     /// Reports names that no filter or `communities.custom` has.
     fn check_attached(&self, section: &Section<'_>) {
         self.filters.check_names(section, "import-filter");
+        self.filters.check_names(section, "export-filter");
+        self.filters.check_export(section);
         let names = section.get("attach-communities");
         for item in names.map_or_else(Vec::new, |item| item.list()) {
             let Some(name) = item.as_str().filter(|name| !name.trim().is_empty()) else {
@@ -479,7 +481,7 @@ fn kind(section: &Section<'_>, internal: bool) -> NeighborKind {
 }
 
 fn refuse_for_collectors(section: &Section<'_>) {
-    for name in ["import", "export", "import-filter"] {
+    for name in ["import", "export", "import-filter", "export-filter"] {
         if let Some(item) = section.get(name) {
             item.error(
                 format!("`{name}` has no meaning with mode = \"collector\""),

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use rutter_net::{Asn, Family, Prefix};
 use rutter_policy::{
-    AsPathList, CommunityList, CommunityPattern, Conditions, Filter, FilterAction, FilterChain,
-    FilterDefault, FilterRule, PathLength, PrefixList, RuleSet,
+    AddedCommunity, AsPathList, COMBINATIONS, CommunityList, CommunityPattern, Conditions, Filter,
+    FilterAction, FilterChain, FilterDefault, FilterRule, MAX_PREPEND, MedChange, PathLength,
+    PrefixList, RemovedCommunities, RouteChanges, RuleSet,
 };
 use rutter_rpki::Rov;
 
@@ -44,13 +45,22 @@ impl Filters {
         let Some(names) = section.get(key) else {
             return;
         };
-        let mut rules = 0;
+        let (mut rules, mut combined) = (0, 0);
         for item in names.list() {
             let Some(name) = item.as_str() else { continue };
             match self.list.iter().find(|filter| filter.name == name) {
-                Some(filter) => rules += filter.rules.len(),
+                Some(filter) => {
+                    rules += filter.rules.len();
+                    combined += filter.combined_changes();
+                }
                 None => unknown(&item, name, "filter", self.list.iter().map(|f| &*f.name)),
             }
+        }
+        if 1_usize.checked_shl(combined as u32).unwrap_or(usize::MAX) > COMBINATIONS {
+            names.warning(
+                format!("{combined} rules with action = \"next\" change routes, in any combination"),
+                format!("of these, a neighbor's routes may meet {COMBINATIONS}; others are rejected. Write action = \"accept\" where a rule decides"),
+            );
         }
         if rules > RuleSet::MAX {
             names.error(
@@ -64,12 +74,40 @@ impl Filters {
     }
 }
 
+impl Filters {
+    /// Reports filters in `export-filter` that compare validation states: another set of VRPs would have to send routes
+    /// again whose verdict stayed.
+    pub(crate) fn check_export(&self, section: &Section<'_>) {
+        let names = section.get("export-filter");
+        for item in names.map_or_else(Vec::new, |item| item.list()) {
+            let name = item.as_str().unwrap_or_default();
+            let filter = self.list.iter().find(|filter| filter.name == name);
+            if filter.is_some_and(|filter| filter.uses_origin_states()) {
+                item.error(
+                    format!(
+                        "`{name}` compares validation states (`rov`), which only import filters can"
+                    ),
+                    "let an import filter add a community to such routes, and compare that here",
+                );
+            }
+        }
+    }
+}
+
 /// The lists that rules refer to.
 #[derive(Default)]
 struct Lists {
     prefixes: Vec<Arc<PrefixList>>,
     paths: Vec<Arc<AsPathList>>,
     communities: Vec<Arc<CommunityList>>,
+}
+
+/// The facts that rules depend on.
+struct Context<'a> {
+    lists: &'a Lists,
+    has_rpki: bool,
+    /// Our AS, which is `self` in communities.
+    local: Asn,
 }
 
 /// Reads the lists and filters of the file.
@@ -115,7 +153,12 @@ pub(crate) fn filters(root: &Root<'_>, local: Asn, has_rpki: bool) -> Filters {
     root.each_of("filter", &[FILTER], |section| {
         let known = filters.list.iter().map(|filter| &*filter.name);
         let name = own_name(&section, known);
-        let filter = filter(&section, name, &lists, has_rpki);
+        let context = Context {
+            lists: &lists,
+            has_rpki,
+            local,
+        };
+        let filter = filter(&section, name, &context);
         filters.list.extend(filter.map(Arc::new));
     });
     filters
@@ -169,12 +212,7 @@ fn pattern(item: &Item<'_>, local: Asn) -> Option<CommunityPattern> {
     }
 }
 
-fn filter(
-    section: &Section<'_>,
-    name: Option<String>,
-    lists: &Lists,
-    has_rpki: bool,
-) -> Option<Filter> {
+fn filter(section: &Section<'_>, name: Option<String>, context: &Context<'_>) -> Option<Filter> {
     let words = [
         ("accept", FilterDefault::Accept),
         ("reject", FilterDefault::Reject),
@@ -186,7 +224,7 @@ fn filter(
     let mut rules = Vec::new();
     for item in &items {
         item.section(RULE, "[[filter.rule]]", |section| {
-            rules.extend(rule(&section, lists, has_rpki));
+            rules.extend(rule(&section, context));
         });
     }
     if items.len() > RuleSet::MAX {
@@ -222,7 +260,10 @@ fn filter(
     Some(filter)
 }
 
-fn rule(section: &Section<'_>, lists: &Lists, has_rpki: bool) -> Option<FilterRule> {
+fn rule(section: &Section<'_>, context: &Context<'_>) -> Option<FilterRule> {
+    let Context {
+        lists, has_rpki, ..
+    } = *context;
     let words = [
         ("accept", FilterAction::Accept),
         ("reject", FilterAction::Reject),
@@ -289,11 +330,81 @@ fn rule(section: &Section<'_>, lists: &Lists, has_rpki: bool) -> Option<FilterRu
             ])
         }))
     });
+    let changes = changes(section, context.local);
+    let action = action?;
+    if action == FilterAction::Reject
+        && let Some(item) = CHANGES.iter().find_map(|key| section.get(key))
+    {
+        item.error(
+            "a rule that rejects routes cannot change them",
+            "remove the key, or write action = \"accept\" or \"next\"",
+        );
+    }
     Some(FilterRule {
         conditions,
-        action: action?,
+        action,
         reason,
+        changes,
     })
+}
+
+/// The keys that change routes.
+const CHANGES: [&str; 6] = [
+    "local-pref",
+    "med",
+    "prepend",
+    "set-communities",
+    "add-communities",
+    "remove-communities",
+];
+
+/// Reads the changes of a rule.
+fn changes(section: &Section<'_>, local: Asn) -> RouteChanges {
+    let number = |item: &Item<'_>| item.int(0..=u64::from(u32::MAX)).map(|n| n as u32);
+    let mut changes = RouteChanges::default();
+    section.set("local-pref", &mut changes.local_pref, |item| {
+        number(item).map(Some)
+    });
+    section.set("med", &mut changes.med, |item| match item.as_str() {
+        Some(_) => item.word(&[("remove", Some(MedChange::Remove))]),
+        None => number(item).map(|value| Some(MedChange::Set(value))),
+    });
+    section.set("prepend", &mut changes.prepend, |item| {
+        item.int(1..=u64::from(MAX_PREPEND)).map(|n| n as u8)
+    });
+    section.set("remove-communities", &mut changes.removed, |item| {
+        Some(match item.as_str() {
+            Some("all") => RemovedCommunities::All,
+            _ => RemovedCommunities::Matching(item.some(|item| pattern(item, local))),
+        })
+    });
+    let added = |item: &Item<'_>| Some(item.some(|item| added_community(item, local)));
+    section.set("add-communities", &mut changes.added, added);
+    if let Some(item) = section.get("set-communities") {
+        for other in ["add-communities", "remove-communities"] {
+            section.edit(other, |other| {
+                other.error(
+                    "`set-communities` replaces all communities",
+                    "write all communities into `set-communities`, or remove that key",
+                );
+            });
+        }
+        changes.removed = RemovedCommunities::All;
+        changes.added = item.each(|item| added_community(item, local));
+    }
+    changes
+}
+
+pub(super) fn added_community(item: &Item<'_>, local: Asn) -> Option<AddedCommunity> {
+    let pattern = pattern(item, local)?;
+    let community = AddedCommunity::new(pattern);
+    if community.is_none() {
+        item.error(
+            format!("`{pattern}` is more than one community"),
+            "write a number or `self` in each field",
+        );
+    }
+    community
 }
 
 /// Reads the names of lists.
@@ -429,6 +540,42 @@ pub const RULE: &[Key] = &[
         "text",
         "none",
         "Why the rule rejects a route, for `rutter explain` and the looking glass.",
+    ),
+    key(
+        "local-pref",
+        "number",
+        "as received",
+        "Change: LOCAL_PREF, which the decision process compares and internal neighbors receive. A route with GRACEFUL_SHUTDOWN stays least preferred.",
+    ),
+    key(
+        "med",
+        "number, or `\"remove\"`",
+        "as received",
+        "Change: MULTI_EXIT_DISC.",
+    ),
+    key(
+        "prepend",
+        "number",
+        "none",
+        "Change: repeat the first AS of the path so often, at most 20 times. In an export filter of a router it is our own AS.",
+    ),
+    key(
+        "set-communities",
+        "communities",
+        "as received",
+        "Change: these communities in place of all others. `[]` removes all.",
+    ),
+    key(
+        "add-communities",
+        "communities",
+        "none",
+        "Change: add these communities, such as `\"self:100\"`, `\"rt:65001:7\"`, `\"self:1:2\"` or `\"no-export\"`.",
+    ),
+    key(
+        "remove-communities",
+        "patterns, or `\"all\"`",
+        "none",
+        "Change: remove the communities that match, as in `[[community-list]]`. They are removed before others are added.",
     ),
     key(
         "prefix-list",

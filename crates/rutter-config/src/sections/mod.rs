@@ -10,6 +10,7 @@ pub(crate) mod custom;
 pub(crate) mod daemon;
 pub(crate) mod exchange;
 pub(crate) mod filter;
+pub(crate) mod filter_test;
 pub(crate) mod graceful_restart;
 pub(crate) mod history;
 pub(crate) mod irr;
@@ -133,6 +134,11 @@ pub const SECTIONS: &[SectionKeys] = &[
         "[[filter]]",
         "A filter of the operator, for what no check covers. `import-filter` of members, neighbors and groups names it. Its rules are tried in order; the first that accepts or rejects a route decides.",
         filter::FILTER,
+    ),
+    section(
+        "[[filter-test]]",
+        "A test of filters: a route, and what they must make of it. The tests run whenever the file is read. If one fails, the file is refused.",
+        filter_test::FILTER_TEST,
     ),
     with_session("[defaults]", Session::TEXT, &[]),
     with_session(

@@ -111,6 +111,9 @@ section! {
         /// The `[[filter]]`s that decide on the neighbor's routes after all checks, in this order. All of them must accept a route (reason 30).
         "import-filter": "names", default "none", reload Reevaluates
             => import_filter: Vec<String> = Vec::new(), read |i| Some(i.each(Item::name));
+        /// The `[[filter]]`s that decide which routes the neighbor receives, and in which form, in this order. All of them must accept a route. They see routes as the import filters leave them.
+        "export-filter": "names", default "none", reload Reevaluates
+            => export_filter: Vec<String> = Vec::new(), read |i| Some(i.each(Item::name));
         /// Only these origins are accepted (reason 9).
         "allow-origins": "AS numbers", default "all", reload Reevaluates
             => allow_origins: Vec<Asn> = Vec::new(), read asns;

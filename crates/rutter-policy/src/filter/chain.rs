@@ -7,13 +7,15 @@ use rutter_rpki::Rov;
 use rutter_wire::attr::Attributes;
 
 use super::conditions::AttributeView;
-use super::{Filter, FilterAction, FilterDefault, FilterRule};
+use super::{Filter, FilterAction, FilterDefault, FilterRule, RouteChanges};
 use crate::NextHop;
 
 /// The filters of a neighbor. A route is accepted if every filter accepts it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FilterChain {
     filters: Vec<Arc<Filter>>,
+    /// The rules that change routes.
+    changing: RuleSet,
 }
 
 /// A set of rules of a chain, by their number over all its filters.
@@ -27,6 +29,12 @@ impl RuleSet {
     /// Returns whether the set has no rule.
     pub fn is_empty(self) -> bool {
         self.0 == 0
+    }
+
+    /// The rules that are in both sets.
+    #[must_use]
+    pub fn and(self, other: RuleSet) -> RuleSet {
+        RuleSet(self.0 & other.0)
     }
 
     fn insert(&mut self, rule: usize) {
@@ -55,7 +63,46 @@ pub enum FilterDecision {
 impl FilterChain {
     /// A chain of these filters. At most [`RuleSet::MAX`] rules take part.
     pub fn new(filters: Vec<Arc<Filter>>) -> Self {
-        FilterChain { filters }
+        let mut changing = RuleSet::default();
+        let rules = filters.iter().flat_map(|filter| &filter.rules);
+        for (number, _) in rules.enumerate().filter(|(_, rule)| rule.changes_routes()) {
+            changing.insert(number);
+        }
+        FilterChain { filters, changing }
+    }
+
+    /// The rules that change routes.
+    pub fn changing(&self) -> RuleSet {
+        self.changing
+    }
+
+    /// The changes that these rules make together, in their order.
+    pub fn changes_of(&self, applied: RuleSet) -> RouteChanges {
+        let mut all = RouteChanges::default();
+        for (number, rule) in self.rules().enumerate() {
+            if applied.and(self.changing).has(number) {
+                all.then(&rule.changes);
+            }
+        }
+        all
+    }
+
+    /// Describes the changes that these rules make: one line for each rule.
+    pub fn describe_changes(&self, applied: RuleSet) -> Vec<String> {
+        let numbered = self.filters.iter().flat_map(|filter| {
+            let rules = filter.rules.iter().enumerate();
+            rules.map(move |(number, rule)| (&filter.name, number, rule))
+        });
+        let changing = applied.and(self.changing);
+        let applied = numbered.zip(0..).filter(|(_, at)| changing.has(*at));
+        let line = |((name, number, rule), _): ((&String, usize, &FilterRule), _)| {
+            format!(
+                "rule {} of the filter `{name}`: {}",
+                number + 1,
+                rule.changes
+            )
+        };
+        applied.map(line).collect()
     }
 
     /// Returns whether there is no filter.

@@ -157,6 +157,28 @@ impl CommunityPattern {
     }
 }
 
+impl fmt::Display for CommunityPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            Kind::Extended(ROUTE_TARGET) => "rt:",
+            Kind::Extended(_) => "ro:",
+            Kind::Standard | Kind::Large => "",
+        };
+        let (count, largest) = match self.kind {
+            Kind::Standard => (2, u32::from(u16::MAX)),
+            Kind::Extended(_) => (2, u32::MAX),
+            Kind::Large => (3, u32::MAX),
+        };
+        let field = |(from, to): &(u32, u32)| match (*from, *to) {
+            (0, to) if to == largest => "*".to_owned(),
+            (from, to) if from == to => from.to_string(),
+            (from, to) => format!("{from}..{to}"),
+        };
+        let fields: Vec<String> = self.fields[..count].iter().map(field).collect();
+        write!(f, "{kind}{}", fields.join(":"))
+    }
+}
+
 fn read_field(text: &str, local: Asn, largest: u32) -> Result<(u32, u32), String> {
     let number = |text: &str| match text {
         "self" => Ok(local.0),

@@ -356,7 +356,7 @@ impl Batch {
         let summary = set.summary();
         let state = State::of_set(summary.neighbour_as, summary.multi_exit_disc)
             .in_epoch(sender.epoch[family])
-            .with(State::LEAST_PREFERRED, verdict.graceful_shutdown);
+            .with(State::OTHER_PREFERENCE, verdict.graceful_shutdown);
         self.sets.push(set);
         let has_later_checks = policy.has_later_checks();
         if has_later_checks {
@@ -429,12 +429,14 @@ impl Batch {
         let Some(import) = topology.peer(sender.peer).map(|held| &held.neighbor.import) else {
             return;
         };
-        let same_data = Arc::ptr_eq(&topology.filter_data, &sender.data);
+        let same_data = Arc::ptr_eq(&topology.filter_data, &sender.data)
+            && Arc::ptr_eq(&topology.classes, &sender.classes);
         if same_data && Arc::ptr_eq(import, &sender.neighbor.import) && !self.is_mixed {
             return;
         }
         sender.neighbor.import = Arc::clone(import);
         sender.data = Arc::clone(&topology.filter_data);
+        sender.classes = Arc::clone(&topology.classes);
         let judge = Judge::new(topology, import);
         for ops in &mut self.ipv4.by_shard {
             judge.reevaluate_queued(ops, &self.sets);

@@ -1,18 +1,23 @@
 //! The classes in use, so that a route names its class in one octet.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use rutter_policy::{Class, RouteVerdict};
+use rutter_policy::{Class, RejectReason, RouteChanges, RouteVerdict};
 
 use crate::adj_rib_in::verdict::{CLASSES, ClassId, Verdict};
 
-/// The classes that routes have had so far. Threads add classes without a lock; none is ever removed. The policy and its
-/// marks determine how many there are, not the peers' routes: a few dozen in the largest configurations.
+/// The classes that routes have had so far. Threads add classes without a lock. The policy and its marks determine how many
+/// there are, not the peers' routes: a few dozen in the largest configurations. Filters that change with many reloads leave
+/// classes without routes behind: another table takes the place of a crowded one ([`crate::reevaluate::unused_classes`]).
 #[derive(Debug)]
 pub(crate) struct ClassTable {
     /// The number of the class at each place ([`Class::to_bits`]) with [`USED`] set, or 0.
     places: [AtomicU64; CLASSES],
-    /// The number of verdicts whose class found no place: such routes lose their marks.
+    /// The changes of filters that belong to the class at each place.
+    changes: [OnceLock<Arc<RouteChanges>>; CLASSES],
+    /// The number of verdicts whose class found no place: such routes lose their marks. A route that filters change is
+    /// rejected then, because it must not go out unchanged.
     overflows: AtomicU64,
 }
 
@@ -23,6 +28,7 @@ impl ClassTable {
     pub fn new() -> Self {
         let table = ClassTable {
             places: std::array::from_fn(|_| AtomicU64::new(0)),
+            changes: std::array::from_fn(|_| OnceLock::new()),
             overflows: AtomicU64::new(0),
         };
         for flags in 0..4 {
@@ -45,13 +51,19 @@ impl ClassTable {
         Class::from_bits(bits & !USED)
     }
 
+    /// The changes of filters that belong to a class.
+    #[inline]
+    pub fn changes(&self, id: ClassId) -> Option<&RouteChanges> {
+        self.changes[usize::from(id.0)].get().map(Arc::as_ref)
+    }
+
     /// The octet of a verdict.
     #[inline]
     pub fn verdict(&self, verdict: RouteVerdict) -> Verdict {
         match verdict {
             RouteVerdict::Rejected(reason) => Verdict::rejected(reason),
             RouteVerdict::Accepted { class, .. } if class.is_plain() => Verdict::PLAIN,
-            RouteVerdict::Accepted { class, .. } => Verdict::accepted(self.id_of(class)),
+            RouteVerdict::Accepted { class, .. } => self.verdict_of(class),
         }
     }
 
@@ -64,20 +76,25 @@ impl ClassTable {
     }
 
     /// The verdict of a class, if there is a place for it.
-    pub fn verdict_of(&self, class: Class) -> Option<Verdict> {
+    pub fn known_verdict(&self, class: Class) -> Option<Verdict> {
         self.add(class).map(Verdict::accepted)
     }
 
-    fn id_of(&self, class: Class) -> ClassId {
-        self.add(class).unwrap_or_else(|| {
-            self.overflows.fetch_add(1, Ordering::Relaxed);
-            let unmarked = Class {
-                blackhole: class.blackhole,
-                add_otc: class.add_otc,
-                ..Class::PLAIN
-            };
-            self.add(unmarked).unwrap_or_default()
-        })
+    fn verdict_of(&self, class: Class) -> Verdict {
+        if let Some(id) = self.add(class) {
+            return Verdict::accepted(id);
+        }
+        self.overflows.fetch_add(1, Ordering::Relaxed);
+        let unmarked = Class {
+            blackhole: class.blackhole,
+            add_otc: class.add_otc,
+            changes: class.changes,
+            ..Class::PLAIN
+        };
+        match self.add(unmarked) {
+            Some(id) => Verdict::accepted(id),
+            None => Verdict::rejected(RejectReason::Filter),
+        }
     }
 
     /// The place of a class, a new one if necessary. `None` if all places are taken.
@@ -91,10 +108,34 @@ impl ClassTable {
                 held => held,
             };
             if held == wanted {
+                if !class.changes.is_none() && self.changes[index].get().is_none() {
+                    let changes = class.changes.changes().unwrap_or_default();
+                    self.changes[index].get_or_init(|| changes);
+                }
                 return Some(ClassId(index as u8));
             }
         }
         None
+    }
+
+    /// Returns whether most places are taken.
+    pub fn is_crowded(&self) -> bool {
+        let is_taken = |place: &&AtomicU64| place.load(Ordering::Relaxed) != 0;
+        self.places.iter().filter(is_taken).count() > CLASSES / 2
+    }
+
+    /// A table with the classes at some places only, each at its place.
+    pub fn keeping(&self, used: &[bool; CLASSES]) -> Self {
+        let table = ClassTable::new();
+        table.overflows.store(self.overflows(), Ordering::Relaxed);
+        for (index, _) in used.iter().enumerate().filter(|(_, used)| **used) {
+            let bits = self.places[index].load(Ordering::Relaxed);
+            table.places[index].store(bits, Ordering::Relaxed);
+            if let Some(changes) = self.changes[index].get() {
+                table.changes[index].get_or_init(|| Arc::clone(changes));
+            }
+        }
+        table
     }
 
     /// The number of verdicts whose class found no place.

@@ -240,6 +240,7 @@ pub(crate) fn record_for_live<K: Stored>(
                 topology,
                 style,
                 family: K::FAMILY,
+                prefix: prefix.into(),
             },
             peers: &live.peers,
             count: live.count,

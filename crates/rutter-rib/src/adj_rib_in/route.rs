@@ -26,13 +26,15 @@ impl State {
     const EPOCH_HIGH: u8 = 8;
     /// Kept under RFC 9494: least preferred, sent with LLGR_STALE.
     pub const LONG_LIVED_STALE: u8 = 2;
-    /// Counts as LOCAL_PREF 0: GRACEFUL_SHUTDOWN (RFC 8326), or the import policy asks for it.
-    pub const LEAST_PREFERRED: u8 = 4;
+    /// The decision process compares other values than those of the set: those that filters changed, see
+    /// [`rutter_policy::RouteChanges`]. Without such changes the route counts as one with LOCAL_PREF 0:
+    /// GRACEFUL_SHUTDOWN (RFC 8326), or the import policy asks for it.
+    pub const OTHER_PREFERENCE: u8 = 4;
 
     /// The bits that do not follow from the attribute set.
-    pub const OF_ROUTE: u8 = 0x0f;
+    pub const OF_ROUTE: u8 = 0x8f;
 
-    /// The set has a MULTI_EXIT_DISC above 0.
+    /// The route has a MULTI_EXIT_DISC above 0.
     const MED: u8 = 0x80;
     /// Three bits of a hash of the neighbouring AS.
     const NEIGHBOUR: u8 = 0x70;
@@ -54,6 +56,16 @@ impl State {
             med |= if state.has(Self::MED) { class } else { 0 };
         }
         two & med
+    }
+
+    /// The same state with another MULTI_EXIT_DISC.
+    pub fn with_med(self, multi_exit_disc: u32) -> Self {
+        self.with(Self::MED, multi_exit_disc > 0)
+    }
+
+    /// Returns whether the route has a MULTI_EXIT_DISC above 0.
+    pub fn has_med(self) -> bool {
+        self.has(Self::MED)
     }
 
     /// The class of the neighbouring AS, 0 to 7.

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use crate::adj_rib_in::route::Route;
 use crate::adj_rib_in::shard::{MAX_VISITED, Shard, Stored};
 use crate::adj_rib_in::table::Id;
-use crate::advertise::export_view::{ClientSet, Rules, Scope};
+use crate::advertise::export_view::{ClientSet, GroupScope, Rules};
 use crate::advertise::fast_path::is_plain;
 use crate::peer_set::PeerSet;
 use crate::reevaluate::walk_progress::WalkProgress;
@@ -119,15 +119,16 @@ impl Counts {
             }
             return;
         }
+        let prefix = K::table(shard).get(id).prefix;
         let mut receive = PeerSet::default();
         for (example, members) in groups {
             let held = topology.peer(*example).and_then(|held| held.group.as_ref());
             let Some(group) = held else { continue };
-            let scope = Scope {
+            let scope = GroupScope {
                 topology,
                 style: &group.style,
-                family: K::FAMILY,
             };
+            let scope = scope.at(prefix);
             for route in &routes {
                 receive.extend(&members.recipients(&scope, Rules::Present, route));
             }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use rutter_net::{Asn, Community};
-use rutter_policy::{AudienceSpec, ExportPolicy, Recipient, Rtt};
+use rutter_policy::{AudienceSpec, ChangesId, ExportPolicy, Recipient, Rtt};
 use rutter_wire::attr::Attributes;
 
 use crate::PeerId;
@@ -20,6 +20,8 @@ pub(crate) struct Modification {
     pub added: AddedCommunities,
     /// The class of the route.
     pub class: ClassId,
+    /// The changes of the client's export filter.
+    pub changes: ChangesId,
 }
 
 /// Well-known communities that are added to a route.
@@ -160,6 +162,7 @@ impl Audience {
                     spec.add_graceful_shutdown && external,
                 ),
             class: ClassId::PLAIN,
+            changes: ChangesId::NONE,
         };
         if modification == Modification::default() {
             return;

@@ -14,7 +14,7 @@ use crate::adj_rib_in::shard::{Shard, Stored};
 use crate::adj_rib_in::table::Id;
 use crate::advertise::catch_up::{Ending, Phase};
 use crate::advertise::encode::MessageWriter;
-use crate::advertise::export_view::Scope;
+use crate::advertise::export_view::GroupScope;
 use crate::advertise::group::{
     Advertisement, BEGIN_OF_REFRESH, Group, private_segment, write_messages,
 };
@@ -314,12 +314,11 @@ impl ClientStream {
         };
         let held: Vec<_> = ids.iter().map(|(id, _)| take_paths(*id)).collect();
         let former = catching_up.and_then(|one| one.former().cloned());
-        let scope = Scope {
+        let scope = GroupScope {
             topology,
             style: &self.group.style,
-            family: K::FAMILY,
         };
-        let former = former.as_ref().map(|style| Scope { style, ..scope });
+        let former = { former.as_ref() }.map(|style| GroupScope { style, ..scope });
         let mut lines = Lines::new(scope, self.peer);
         for ((id, changed), held) in ids.iter().zip(&held) {
             if *id < shard.id_end(K::FAMILY) {
@@ -351,10 +350,12 @@ impl ClientStream {
                 withdrawn,
             );
         }
-        let alike = |a: &Line<'_, K>, b: &Line<'_, K>| a.route.is_sent_like(b.route);
+        let alike = |a: &Line<'_, K>, b: &Line<'_, K>| {
+            a.route.is_sent_like(b.route) && a.modification == b.modification
+        };
         for lines in announced.chunk_by(alike) {
-            let route = lines[0].route;
-            let announced = Advertisement::to_client(topology, route, self.peer);
+            let first = &lines[0];
+            let announced = Advertisement::of(first.route, first.modification);
             let prefixes = lines.iter().map(|line| (line.prefix, line.path_id));
             write_messages(
                 &mut self.writer,

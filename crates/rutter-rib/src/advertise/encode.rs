@@ -1,9 +1,12 @@
 //! From routes to UPDATE messages, in the style that the clients of a group share.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 
-use rutter_net::{Asn, Community, ExtendedCommunity, Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
-use rutter_policy::{Class, ExportPolicy, Tags};
+use rutter_net::{
+    Asn, Community, ExtendedCommunity, Family, Ipv4Prefix, Ipv6Prefix, LargeCommunity, PerFamily,
+};
+use rutter_policy::{Class, ExportPolicy, MedChange, RouteChanges, Tags};
 use rutter_wire::attr::{self, Attributes, RawAttribute, code};
 use rutter_wire::nlri;
 use smallvec::SmallVec;
@@ -12,6 +15,7 @@ use crate::adj_rib_in::class_table::ClassTable;
 use crate::adj_rib_in::table::Key;
 use crate::adj_rib_in::verdict::ClassId;
 use crate::advertise::audience::{EVERYONE, Modification};
+use crate::advertise::export_filter::ExportFilter;
 use crate::{AttrSet, PeerKind};
 
 const HEADER_LEN: usize = 19;
@@ -44,6 +48,8 @@ pub(crate) struct Style {
     pub cluster_id: u32,
     /// Whether anything is advertised. A session whose `export` became `none` sends withdrawals, then nothing.
     pub advertises: bool,
+    /// The export filters, if there are any.
+    pub filter: Option<Arc<ExportFilter>>,
 }
 
 /// The facts about a route's sender that attributes for internal peers need.
@@ -97,6 +103,7 @@ impl Style {
         let with_the_same_routes = Style {
             add_path_limit: other.add_path_limit,
             advertises: other.advertises,
+            filter: other.filter.clone(),
             ..self.clone()
         };
         with_the_same_routes == *other
@@ -142,6 +149,8 @@ impl Style {
             policy,
             class,
             tags: policy.tags_of(class, sender.asn),
+            on_import: rules.classes.changes(rules.class),
+            on_export: modification.changes.changes(),
             blackhole: self.blackhole_next_hop(family, rules),
             attributes: &attributes,
             out: if self.as4 { out } else { &mut wide },
@@ -198,6 +207,10 @@ struct Rewriter<'a, 'o> {
     policy: &'a ExportPolicy,
     class: Class,
     tags: Tags,
+    /// The changes of the operator's import filters.
+    on_import: Option<&'a RouteChanges>,
+    /// Those of the client's export filters, which come last.
+    on_export: Option<Arc<RouteChanges>>,
     /// The next hop that replaces the received one, see [`Style::blackhole_next_hop`].
     blackhole: Option<IpAddr>,
     attributes: &'a Attributes<'a>,
@@ -227,16 +240,20 @@ impl Rewriter<'_, '_> {
         if self.is_internal() {
             codes.push(code::LOCAL_PREF);
         }
-        if !self.well_known().is_empty() || !self.tags.standard.is_empty() {
+        let adds_by_filter = self.changes().any(|changes| !changes.added.is_empty());
+        if adds_by_filter || !self.well_known().is_empty() || !self.tags.standard.is_empty() {
             codes.push(code::COMMUNITIES);
+        }
+        if self.changed_med().is_some() {
+            codes.push(code::MULTI_EXIT_DISC);
         }
         if self.reflects() {
             codes.extend([code::ORIGINATOR_ID, code::CLUSTER_LIST]);
         }
-        if !self.tags.extended.is_empty() {
+        if adds_by_filter || !self.tags.extended.is_empty() {
             codes.push(code::EXTENDED_COMMUNITIES);
         }
-        if !self.tags.large.is_empty() {
+        if adds_by_filter || !self.tags.large.is_empty() {
             codes.push(code::LARGE_COMMUNITIES);
         }
         if self.style.add_otc || self.class.add_otc {
@@ -253,9 +270,11 @@ impl Rewriter<'_, '_> {
         match code {
             code::NEXT_HOP => self.write_next_hop(),
             code::LOCAL_PREF => {
-                let local_pref = self.sender.default_local_pref.to_be_bytes();
-                attr::write_attr(self.out, TRANSITIVE, code, &local_pref);
+                let changed = self.changed_local_pref();
+                let local_pref = changed.unwrap_or(self.sender.default_local_pref);
+                attr::write_attr(self.out, TRANSITIVE, code, &local_pref.to_be_bytes());
             }
+            code::MULTI_EXIT_DISC => self.write_changed_med(),
             code::COMMUNITIES => self.write_communities(),
             code::ORIGINATOR_ID => {
                 let id = self.sender.bgp_id.to_be_bytes();
@@ -284,11 +303,43 @@ impl Rewriter<'_, '_> {
             code::EXTENDED_COMMUNITIES => self.write_extended(raw.flags & !EXTENDED_LENGTH),
             code::LARGE_COMMUNITIES => self.write_large(raw.flags & !EXTENDED_LENGTH),
             code::LOCAL_PREF if !self.is_internal() => {}
+            code::LOCAL_PREF if self.changed_local_pref().is_some() => self.add(raw.code),
+            code::MULTI_EXIT_DISC if self.changed_med().is_some() => self.write_changed_med(),
             code::MULTI_EXIT_DISC if self.style.kind == PeerKind::External => {}
             code::ORIGINATOR_ID if !self.is_internal() => {}
             code::CLUSTER_LIST if !self.is_internal() => {}
             code::CLUSTER_LIST if self.reflects() => self.write_cluster_list(raw.value),
             _ => self.out.extend_from_slice(raw.wire),
+        }
+    }
+
+    /// The changes of filters, in the order in which they apply.
+    fn changes(&self) -> impl Iterator<Item = &RouteChanges> {
+        self.on_import.into_iter().chain(self.on_export.as_deref())
+    }
+
+    fn has_changes(&self) -> bool {
+        self.on_import.is_some() || self.on_export.is_some()
+    }
+
+    fn changed_local_pref(&self) -> Option<u32> {
+        self.changes()
+            .filter_map(|changes| changes.local_pref)
+            .last()
+    }
+
+    /// The change of MULTI_EXIT_DISC. That of an import filter does not leave for another AS, as a received one does not
+    /// (RFC 4271 §5.1.4).
+    fn changed_med(&self) -> Option<MedChange> {
+        let on_export = self.on_export.as_ref().and_then(|changes| changes.med);
+        let on_import = self.on_import.and_then(|changes| changes.med);
+        on_export.or(on_import.filter(|_| self.style.kind != PeerKind::External))
+    }
+
+    fn write_changed_med(&mut self) {
+        if let Some(MedChange::Set(value)) = self.changed_med() {
+            let code = code::MULTI_EXIT_DISC;
+            attr::write_attr(self.out, OPTIONAL, code, &value.to_be_bytes());
         }
     }
 
@@ -321,10 +372,14 @@ impl Rewriter<'_, '_> {
         let (path, own) = (self.attributes.as_path(), self.style.local_asn);
         // An exchange's prepends repeat the member's AS, not the exchange's (as ARouteServer does).
         let first = path.and_then(|path| path.first()).unwrap_or(own);
-        let times = usize::from(self.modification.prepend);
+        let on_import = self.on_import.map_or(0, |changes| changes.prepend);
+        let on_export = self.on_export.as_ref().map_or(0, |changes| changes.prepend);
+        let times = usize::from(self.modification.prepend) + usize::from(on_import);
+        let on_export = usize::from(on_export);
         match self.style.prepend_own_as {
-            true => attr::write_as_path_led_by(self.out, own, path, first, times),
-            false => attr::write_as_path_prepended(self.out, path, first, times),
+            // Where our own AS leads the path, export filters repeat it.
+            true => attr::write_as_path_led_by(self.out, (own, 1 + on_export), path, first, times),
+            false => attr::write_as_path_prepended(self.out, path, first, times + on_export),
         }
     }
 
@@ -357,11 +412,35 @@ impl Rewriter<'_, '_> {
         let all = kept
             .chain(well_known)
             .chain(self.tags.standard.iter().copied());
-        let value: Vec<u8> = all.flat_map(|c| c.0.to_be_bytes()).collect();
+        let value: Vec<u8> = match self.has_changes() {
+            false => all.flat_map(|c| c.0.to_be_bytes()).collect(),
+            true => self.changed_communities(),
+        };
         if !value.is_empty() {
             let flags = OPTIONAL | TRANSITIVE;
             attr::write_attr(self.out, flags, code::COMMUNITIES, &value);
         }
+    }
+
+    /// The communities where filters change them: import filters before the communities that the exchange adds, export
+    /// filters after them.
+    #[cold]
+    fn changed_communities(&self) -> Vec<u8> {
+        let kept = self.attributes.communities();
+        let mut all: Vec<Community> = kept.filter(|c| !self.policy.removes(*c)).collect();
+        if let Some(changes) = self.on_import {
+            changes.change_standard(&mut all);
+        }
+        let added = self.well_known().into_iter();
+        for community in added.chain(self.tags.standard.iter().copied()) {
+            if !all.contains(&community) {
+                all.push(community);
+            }
+        }
+        if let Some(changes) = &self.on_export {
+            changes.change_standard(&mut all);
+        }
+        all.into_iter().flat_map(|c| c.0.to_be_bytes()).collect()
     }
 
     fn write_extended(&mut self, flags: u8) {
@@ -370,10 +449,23 @@ impl Rewriter<'_, '_> {
         let passes =
             |c: &ExtendedCommunity| (c.is_transitive() || !leaves) && !policy.removes_extended(*c);
         let kept = self.attributes.extended_communities().filter(passes);
-        let value: Vec<u8> = kept
-            .chain(self.tags.extended.iter().copied())
-            .flat_map(|c| c.0)
-            .collect();
+        let value: Vec<u8> = match self.has_changes() {
+            false => kept
+                .chain(self.tags.extended.iter().copied())
+                .flat_map(|c| c.0)
+                .collect(),
+            true => {
+                let mut kept: Vec<ExtendedCommunity> = kept.collect();
+                if let Some(changes) = self.on_import {
+                    changes.change_extended(&mut kept);
+                }
+                kept.extend_from_slice(&self.tags.extended);
+                if let Some(changes) = &self.on_export {
+                    changes.change_extended(&mut kept);
+                }
+                kept.into_iter().flat_map(|c| c.0).collect()
+            }
+        };
         if !value.is_empty() {
             attr::write_attr(self.out, flags, code::EXTENDED_COMMUNITIES, &value);
         }
@@ -385,9 +477,25 @@ impl Rewriter<'_, '_> {
             .attributes
             .large_communities()
             .filter(|c| !policy.removes_large(*c));
-        let all = kept.chain(self.tags.large.iter().copied());
-        let parts = all.flat_map(|c| [c.global, c.local1, c.local2]);
-        let value: Vec<u8> = parts.flat_map(u32::to_be_bytes).collect();
+        let octets = |c: LargeCommunity| [c.global, c.local1, c.local2].map(u32::to_be_bytes);
+        let value: Vec<u8> = match self.has_changes() {
+            false => kept
+                .chain(self.tags.large.iter().copied())
+                .flat_map(octets)
+                .flatten()
+                .collect(),
+            true => {
+                let mut kept: Vec<LargeCommunity> = kept.collect();
+                if let Some(changes) = self.on_import {
+                    changes.change_large(&mut kept);
+                }
+                kept.extend_from_slice(&self.tags.large);
+                if let Some(changes) = &self.on_export {
+                    changes.change_large(&mut kept);
+                }
+                kept.into_iter().flat_map(octets).flatten().collect()
+            }
+        };
         if !value.is_empty() {
             attr::write_attr(self.out, flags, code::LARGE_COMMUNITIES, &value);
         }

@@ -7,13 +7,16 @@
 use std::borrow::Borrow;
 use std::fmt;
 
-use rutter_net::Family;
+use rutter_net::{Family, Prefix};
+use rutter_policy::ChangesId;
 use smallvec::SmallVec;
 
 use crate::PeerId;
 use crate::adj_rib_in::route::Route;
-use crate::advertise::audience::{Audience, EVERYONE};
+use crate::advertise::audience::{Audience, EVERYONE, Modification};
 use crate::advertise::encode::Style;
+use crate::advertise::export_filter::Export;
+use crate::advertise::recorder::with_route_state;
 use crate::decision::Process;
 use crate::peer_set::PeerSet;
 use crate::topology::Topology;
@@ -23,12 +26,35 @@ use crate::topology::Topology;
 /// Without Add-Path no client receives two of them.
 pub(crate) type ExportView<'r, C = PeerSet> = SmallVec<[(&'r Route, C); 4]>;
 
-/// The context of a view: the rules between peers, and the parameters that one group of clients negotiated.
+/// The context of views of many destinations: the rules between peers, and the parameters that one group of clients
+/// negotiated.
+#[derive(Clone, Copy)]
+pub(crate) struct GroupScope<'a> {
+    pub topology: &'a Topology,
+    pub style: &'a Style,
+}
+
+impl<'a> GroupScope<'a> {
+    /// The context of a view of one destination.
+    pub fn at(self, prefix: impl Into<Prefix>) -> Scope<'a> {
+        let prefix = prefix.into();
+        Scope {
+            topology: self.topology,
+            style: self.style,
+            family: prefix.family(),
+            prefix,
+        }
+    }
+}
+
+/// The context of a view.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'a> {
     pub topology: &'a Topology,
     pub style: &'a Style,
     pub family: Family,
+    /// The destination, for export filters.
+    pub prefix: Prefix,
 }
 
 /// The export policy that a view follows.
@@ -52,6 +78,8 @@ pub enum Withheld {
     Reflection,
     /// ONLY_TO_CUSTOMER and the session's role (RFC 9234).
     Role,
+    /// An export filter of the client rejects it.
+    Filter,
     /// The client does not take this family, or not with this kind of next hop (RFC 8950).
     Family,
     /// Add-Path is on and better candidates fill the limit.
@@ -60,12 +88,13 @@ pub enum Withheld {
 
 impl Withheld {
     /// All reasons.
-    pub const ALL: [Withheld; 7] = [
+    pub const ALL: [Withheld; 8] = [
         Withheld::OwnRoute,
         Withheld::Audience,
         Withheld::Blackhole,
         Withheld::Reflection,
         Withheld::Role,
+        Withheld::Filter,
         Withheld::Family,
         Withheld::PathLimit,
     ];
@@ -78,6 +107,7 @@ impl Withheld {
             Withheld::Blackhole => "blackhole",
             Withheld::Reflection => "reflection",
             Withheld::Role => "role",
+            Withheld::Filter => "export-filter",
             Withheld::Family => "family",
             Withheld::PathLimit => "path-limit",
         }
@@ -92,6 +122,7 @@ impl fmt::Display for Withheld {
             Withheld::Blackhole => "it does not receive routes with BLACKHOLE (RFC 7999)",
             Withheld::Reflection => "the rules between internal and collecting peers",
             Withheld::Role => "ONLY_TO_CUSTOMER and the session's role (RFC 9234)",
+            Withheld::Filter => "an export filter rejects it",
             Withheld::Family => "the session does not carry this family or next hop",
             Withheld::PathLimit => "better candidates fill the Add-Path limit",
         })
@@ -135,7 +166,7 @@ impl ClientSet for PeerSet {
     }
 
     fn recipients(&self, scope: &Scope<'_>, rules: Rules, route: &Route) -> Self {
-        if !scope.carries(route) {
+        if !scope.carries(route) || scope.is_filtered(route) {
             return PeerSet::default();
         }
         let topology = scope.topology;
@@ -210,13 +241,56 @@ impl Scope<'_> {
         } else if topology.has_otc(route) && topology.no_otc().contains(client) {
             Some(Withheld::Role)
         } else {
-            let audience = self.audience(rules, route)?;
-            if !audience.allows(client) {
-                return Some(Withheld::Audience);
-            }
-            let is_blackhole =
-                !audience.allows_blackhole(client) && topology.class(route).blackhole;
-            is_blackhole.then_some(Withheld::Blackhole)
+            self.withheld_by_audience(rules, route, client)
+                .or_else(|| self.is_filtered(route).then_some(Withheld::Filter))
+        }
+    }
+
+    fn withheld_by_audience(
+        &self,
+        rules: Rules,
+        route: &Route,
+        client: PeerId,
+    ) -> Option<Withheld> {
+        let audience = self.audience(rules, route)?;
+        if !audience.allows(client) {
+            return Some(Withheld::Audience);
+        }
+        let is_blackhole =
+            !audience.allows_blackhole(client) && self.topology.class(route).blackhole;
+        is_blackhole.then_some(Withheld::Blackhole)
+    }
+
+    /// Returns whether the export filters of the group reject a route.
+    pub fn is_filtered(&self, route: &Route) -> bool {
+        let filter = self.style.filter.as_ref();
+        filter.is_some_and(|filter| {
+            filter.decide(self.topology, self.prefix, route) == Export::Rejected
+        })
+    }
+
+    /// The changes that the export filters of the group make to a route.
+    pub fn changes_by_filter(&self, route: &Route) -> ChangesId {
+        let filter = self.style.filter.as_ref();
+        match filter.map(|filter| filter.decide(self.topology, self.prefix, route)) {
+            Some(Export::Accepted(changes)) => changes,
+            Some(Export::Rejected) | None => ChangesId::NONE,
+        }
+    }
+
+    /// Describes why the export filters of the group reject a route; `None` if they do not.
+    pub fn filter_evidence(&self, route: &Route) -> Option<String> {
+        let filter = self.style.filter.as_ref()?;
+        filter.evidence(self.topology, self.prefix, route)
+    }
+
+    /// The modification of a route for one client.
+    pub fn modification(&self, route: &Route, client: PeerId) -> Modification {
+        let audience = self.topology.audiences.of(&route.attrs);
+        let of_route = with_route_state(audience.modification(client), route);
+        Modification {
+            changes: self.changes_by_filter(route),
+            ..of_route
         }
     }
 
@@ -225,6 +299,7 @@ impl Scope<'_> {
         let topology = self.topology;
         a.peer == b.peer
             && topology.export_transition.is_none()
+            && self.style.filter.is_none()
             && a.attrs.audience() == b.attrs.audience()
             && topology.has_otc(a) == topology.has_otc(b)
             && self.carries(a) == self.carries(b)
@@ -393,7 +468,7 @@ mod tests {
 
     use super::*;
     use crate::PeerKind;
-    use crate::advertise::test_support::{Exchange, plain_style};
+    use crate::advertise::test_support::{Exchange, plain_style, test_prefix};
 
     const NEIGHBORS: [(PeerKind, Option<Role>); 8] = [
         (PeerKind::RouteServerClient, None),
@@ -432,6 +507,7 @@ mod tests {
                 topology: &exchange.topology,
                 style: &style,
                 family: Family::Ipv4Unicast,
+                prefix: test_prefix(),
             };
             let all: Vec<Route> = routes.into_iter().map(|(p, s, id)| exchange.route(p, s, id)).collect();
             let mut candidates: Vec<&Route> = all.iter().collect();

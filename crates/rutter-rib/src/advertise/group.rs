@@ -14,7 +14,7 @@ use crate::advertise::client_stream::LONG_RANGE;
 use crate::advertise::encode::{MessageWriter, Nlri, RewriteRules, Sender, Style};
 use crate::advertise::log::{Log, Recipients, Run, Segment};
 use crate::advertise::memfd_segment::{NewFile, SegmentFile};
-use crate::advertise::recorder::{Record, with_route_state};
+use crate::advertise::recorder::Record;
 use crate::topology::Topology;
 use crate::{AttrSet, PeerId};
 
@@ -170,6 +170,9 @@ impl Group {
         stage.segment_file = SegmentFile::default();
         for inbox in &self.inboxes {
             inbox.lock().release_if_empty();
+        }
+        if let Some(filter) = &self.style.filter {
+            filter.forget();
         }
     }
 
@@ -465,13 +468,12 @@ pub(crate) struct Advertisement<'a> {
 }
 
 impl<'a> Advertisement<'a> {
-    /// A route as one client is sent it.
-    pub fn to_client(topology: &Topology, route: &'a Route, client: PeerId) -> Self {
-        let modification = topology.audiences.of(&route.attrs).modification(client);
+    /// A route with this modification.
+    pub fn of(route: &'a Route, modification: Modification) -> Self {
         Advertisement {
             set: &route.attrs,
             sender: route.peer,
-            modification: with_route_state(modification, route),
+            modification,
         }
     }
 

@@ -6,6 +6,7 @@ pub(crate) mod catch_up;
 pub(crate) mod client_stream;
 pub(crate) mod clients;
 pub(crate) mod encode;
+pub(crate) mod export_filter;
 pub(crate) mod export_view;
 pub(crate) mod fast_path;
 pub(crate) mod group;

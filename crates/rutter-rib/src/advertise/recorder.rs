@@ -153,8 +153,12 @@ impl<'a, K: Copy> Recorder<'a, K> {
             return;
         }
         let audience = self.live.scope.topology.audiences.of(&route.attrs);
+        let changes = self.live.scope.changes_by_filter(route);
         audience.split_by_modification(to, |modification, part| {
-            let modification = with_route_state(modification, route);
+            let modification = Modification {
+                changes,
+                ..with_route_state(modification, route)
+            };
             let to = Recipients::of(part);
             self.push(Some(route), route.peer, path_id, modification, to);
         });

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use rutter_net::{Asn, Family, PerFamily};
+use rutter_net::{Asn, Family, Ipv4Prefix, PerFamily, Prefix};
 use rutter_policy::{
     Action, ActionCommunity, ExportPolicy, ExportSettings, ImportPolicy, ImportSettings, Role,
 };
@@ -82,10 +82,16 @@ pub fn live<'a>(exchange: &'a Exchange, style: &'a Style, clients: &'a PeerSet) 
             topology: &exchange.topology,
             style,
             family: Family::Ipv4Unicast,
+            prefix: test_prefix(),
         },
         peers: clients,
         count: clients.len(),
     }
+}
+
+/// A destination.
+pub fn test_prefix() -> Prefix {
+    Prefix::V4(Ipv4Prefix::new(0, 0).unwrap())
 }
 
 /// The style of route server clients without Add-Path.
@@ -104,6 +110,7 @@ pub fn plain_style() -> Style {
         add_otc: false,
         cluster_id: 0,
         advertises: true,
+        filter: None,
     }
 }
 

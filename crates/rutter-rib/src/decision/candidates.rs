@@ -5,8 +5,9 @@ use std::cmp::Ordering;
 
 use smallvec::SmallVec;
 
-use super::process::Process;
+use super::process::{Compared, Process};
 use crate::adj_rib_in::attr_set::Summary;
+use crate::adj_rib_in::class_table::ClassTable;
 use crate::adj_rib_in::route::{Route, State};
 
 /// Returns whether the order may depend on the routes that a client may receive once a new route is added. It may
@@ -30,6 +31,8 @@ pub(crate) struct PeerRank {
 /// The ranks of all peers, and the options of the process.
 pub(crate) struct Decision<'a> {
     pub ranks: &'a [PeerRank],
+    /// The classes, which name the changes of filters.
+    pub classes: &'a ClassTable,
     pub always_compare_med: bool,
 }
 
@@ -61,12 +64,39 @@ impl Process for Decision<'_> {
 
     #[inline(always)]
     fn local_pref(&self, route: &Route) -> u32 {
-        if route.state.has(State::LEAST_PREFERRED) {
-            return 0;
-        }
         match route.attrs.summary().local_pref() {
             Some(local_pref) => local_pref,
             None => self.rank(route).default_local_pref,
+        }
+    }
+
+    #[inline(always)]
+    fn compares_other_values(&self, a: &Route, b: &Route) -> bool {
+        State(a.state.0 | b.state.0).has(State::OTHER_PREFERENCE)
+    }
+
+    #[cold]
+    fn compared(&self, route: &Route) -> Compared {
+        let summary = route.attrs.summary();
+        let received = Compared {
+            local_pref: self.local_pref(route),
+            as_path_len: u32::from(summary.as_path_len),
+            multi_exit_disc: summary.multi_exit_disc,
+        };
+        if !route.state.has(State::OTHER_PREFERENCE) {
+            return received;
+        }
+        let changes = self.classes.changes(route.verdict.class());
+        match changes.filter(|changes| changes.concern_decision()) {
+            None => Compared {
+                local_pref: 0,
+                ..received
+            },
+            Some(changes) => Compared {
+                local_pref: changes.local_pref.unwrap_or(received.local_pref),
+                as_path_len: received.as_path_len + u32::from(changes.prepend),
+                multi_exit_disc: { changes.med_of(Some(received.multi_exit_disc)) }.unwrap_or(0),
+            },
         }
     }
 
@@ -96,8 +126,12 @@ impl Decision<'_> {
         }
         let mut meds: SmallVec<[(u32, u32); 16]> = all()
             .filter(|route| classes >> route.state.class() & 1 != 0)
-            .map(|route| route.attrs.summary())
-            .map(|summary| (summary.neighbour_as, summary.multi_exit_disc))
+            .map(|route| {
+                (
+                    route.attrs.summary().neighbour_as,
+                    self.multi_exit_disc(route),
+                )
+            })
             .collect();
         meds.sort_unstable();
         meds.windows(2)

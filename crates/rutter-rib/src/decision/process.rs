@@ -59,6 +59,14 @@ impl fmt::Display for Step {
     }
 }
 
+/// The values of a route that filters may change, as the decision process compares them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Compared {
+    pub local_pref: u32,
+    pub as_path_len: u32,
+    pub multi_exit_disc: u32,
+}
+
 /// The decision process over one kind of routes: the implementor says how to read a route.
 pub(crate) trait Process {
     type Route;
@@ -70,6 +78,20 @@ pub(crate) trait Process {
     fn rank(&self, route: &Self::Route) -> PeerRank;
     fn is_long_lived_stale(&self, route: &Self::Route) -> bool;
     fn local_pref(&self, route: &Self::Route) -> u32;
+    /// Returns whether [`Process::compared`] must be asked for one of two routes: their summaries do not count.
+    #[inline(always)]
+    fn compares_other_values(&self, _: &Self::Route, _: &Self::Route) -> bool {
+        false
+    }
+    /// The values that count for a route, wherever they come from.
+    fn compared(&self, route: &Self::Route) -> Compared {
+        let summary = self.summary(route);
+        Compared {
+            local_pref: self.local_pref(route),
+            as_path_len: u32::from(summary.as_path_len),
+            multi_exit_disc: summary.multi_exit_disc,
+        }
+    }
     /// ORIGINATOR_ID, `None` where it is absent.
     fn originator_id(&self, route: &Self::Route) -> Option<u32>;
     /// Two numbers that identify a route of a destination: the sender's and the path identifier.
@@ -86,6 +108,9 @@ pub(crate) trait Process {
     /// Compares by the steps before MULTI_EXIT_DISC.
     #[inline(always)]
     fn compare_early(&self, a: &Self::Route, b: &Self::Route) -> Option<(Ordering, Step)> {
+        if self.compares_other_values(a, b) {
+            return self.compare_early_changed(a, b);
+        }
         let (sa, sb) = (self.summary(a), self.summary(b));
         let local_pref = || self.local_pref(b).cmp(&self.local_pref(a));
         self.is_long_lived_stale(a)
@@ -100,13 +125,35 @@ pub(crate) trait Process {
             .or_else(|| sa.origin().cmp(&sb.origin()).because(Step::Origin))
     }
 
+    /// As [`Process::compare_early`] where a filter changed the values of a route.
+    #[cold]
+    fn compare_early_changed(&self, a: &Self::Route, b: &Self::Route) -> Option<(Ordering, Step)> {
+        let (ca, cb) = (self.compared(a), self.compared(b));
+        let (origin_a, origin_b) = (self.summary(a).origin(), self.summary(b).origin());
+        self.is_long_lived_stale(a)
+            .cmp(&self.is_long_lived_stale(b))
+            .because(Step::LongLivedStale)
+            .or_else(|| cb.local_pref.cmp(&ca.local_pref).because(Step::LocalPref))
+            .or_else(|| { ca.as_path_len.cmp(&cb.as_path_len) }.because(Step::AsPathLength))
+            .or_else(|| origin_a.cmp(&origin_b).because(Step::Origin))
+    }
+
     #[inline(always)]
     fn compare_med(&self, a: &Self::Route, b: &Self::Route) -> Ordering {
         let (sa, sb) = (self.summary(a), self.summary(b));
         if self.always_compare_med() || sa.neighbour_as == sb.neighbour_as {
-            sa.multi_exit_disc.cmp(&sb.multi_exit_disc)
+            self.multi_exit_disc(a).cmp(&self.multi_exit_disc(b))
         } else {
             Ordering::Equal
+        }
+    }
+
+    /// The MULTI_EXIT_DISC that counts for a route.
+    #[inline(always)]
+    fn multi_exit_disc(&self, route: &Self::Route) -> u32 {
+        match self.compares_other_values(route, route) {
+            true => self.compared(route).multi_exit_disc,
+            false => self.summary(route).multi_exit_disc,
         }
     }
 
@@ -165,12 +212,11 @@ pub(crate) trait Process {
             return;
         }
         let med = |index: &usize| {
-            let summary = self.summary(route(index));
             let group = match self.always_compare_med() {
                 true => 0,
-                false => summary.neighbour_as,
+                false => self.summary(route(index)).neighbour_as,
             };
-            (group, summary.multi_exit_disc)
+            (group, self.multi_exit_disc(route(index)))
         };
         let mut least: SmallVec<[(u32, u32); 8]> = tied.iter().map(med).collect();
         least.sort_unstable();
@@ -199,7 +245,7 @@ pub(crate) trait Process {
         let early = self.compare_early(a, b).map_or(Ordering::Equal, |(o, _)| o);
         early
             .then_with(|| sa.neighbour_as.cmp(&sb.neighbour_as))
-            .then_with(|| sa.multi_exit_disc.cmp(&sb.multi_exit_disc))
+            .then_with(|| self.multi_exit_disc(a).cmp(&self.multi_exit_disc(b)))
             .then_with(|| self.break_tie(a, b).0)
     }
 

@@ -6,10 +6,10 @@ use hashbrown::HashMap;
 use parking_lot::{MutexGuard, RwLockReadGuard};
 use rapidhash::fast::RapidHasher;
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
-use rutter_policy::{Class, RejectReason};
+use rutter_policy::{ChangesId, Class, RejectReason};
 use rutter_wire::handover::Writer;
 
-use super::Tag;
+use super::{Tag, route_changes};
 use crate::adj_rib_in::attr_set::AUDIENCE_UNKNOWN;
 use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::shard::{Shard, Stored};
@@ -170,13 +170,16 @@ impl<E, S: FnMut(&[u8]) -> Result<(), E>> Export<'_, S> {
             self.begin(Tag::Verdict)?;
             self.out.u8(verdict.octet());
             self.out.bool(true);
-            // A reason has a number only within one version.
-            let without_reason = Class {
+            // A reason has a number only within one version, and changes only within one process.
+            let numbered = Class {
                 failed: None,
+                changes: ChangesId::NONE,
                 ..class
             };
-            self.out.number(without_reason.to_bits());
+            self.out.number(numbered.to_bits());
             self.out.string(class.failed.map_or("", RejectReason::name));
+            let changes = class.changes.changes().unwrap_or_default();
+            route_changes::write(&changes, &mut self.out);
         }
         Ok(())
     }

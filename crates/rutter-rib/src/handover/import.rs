@@ -4,11 +4,11 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use rutter_net::{Asn, Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
-use rutter_policy::{Class, RejectReason};
+use rutter_policy::{ChangesId, Class, RejectReason};
 use rutter_wire::attr::Attributes;
 use rutter_wire::handover::{BadRecord, Reader};
 
-use super::Tag;
+use super::{Tag, route_changes};
 use crate::adj_rib_in::attr_set::Summary;
 use crate::adj_rib_in::edit::{Keys, keys};
 use crate::adj_rib_in::epochs::{EPOCHS, EpochSet};
@@ -175,9 +175,14 @@ impl TableImport<'_> {
                 "" => None,
                 name => Some(find(name)?),
             };
-            let class = Class { failed, ..class };
+            let changes = ChangesId::of(&route_changes::read(item)?);
+            let class = Class {
+                failed,
+                changes: changes.ok_or(BadRecord("place for changes of filters"))?,
+                ..class
+            };
             let topology = self.rib.topology.read();
-            let verdict = topology.classes.verdict_of(class);
+            let verdict = topology.classes.known_verdict(class);
             verdict.ok_or(BadRecord("place for a class"))?
         } else {
             Verdict::rejected(find(item.string("reason of rejection")?)?)
@@ -257,7 +262,7 @@ impl TableImport<'_> {
             attrs: set.clone(),
             path_id,
             peer,
-            state: State(of_set.0 | of_route),
+            state: State(of_set.0 & !State::OF_ROUTE | of_route),
             verdict,
         };
         let tally = self.tallies.get_mut(peer.index());

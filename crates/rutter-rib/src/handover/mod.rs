@@ -6,6 +6,7 @@
 
 mod export;
 mod import;
+mod route_changes;
 
 pub use export::{HeldTable, TableTotals};
 pub use import::TableImport;

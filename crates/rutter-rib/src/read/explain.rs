@@ -1,6 +1,6 @@
 //! Explanations: the decision process and the export rules for one prefix, with reasons.
 
-use rutter_net::{Family, Prefix};
+use rutter_net::Prefix;
 use rutter_policy::{Class, Finding, RejectReason};
 use rutter_wire::attr::Attributes;
 use smallvec::SmallVec;
@@ -9,7 +9,7 @@ use crate::adj_rib_in::attr_set::{AttrSet, Summary};
 use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::shard::Stored;
 use crate::adj_rib_in::table::accepted;
-use crate::advertise::export_view::{OneClient, Rules, Scope, Withheld, export_view};
+use crate::advertise::export_view::{GroupScope, OneClient, Rules, Scope, Withheld, export_view};
 use crate::decision::Process;
 use crate::reevaluate::import::Judge;
 use crate::topology::{Peer, Topology};
@@ -43,6 +43,8 @@ pub struct Candidate {
     pub class: Class,
     /// All objections of the import policy, with evidence; evaluated now, from the kept route.
     pub findings: Vec<Finding>,
+    /// The changes of the operator's filters, one line for each rule that makes some.
+    pub filter_changes: Vec<String>,
     /// The step at which it lost to the candidate before it; `None` for the best and for rejected ones.
     pub lost_at: Option<Step>,
 }
@@ -56,6 +58,8 @@ pub struct ClientVerdict {
     pub receives: Vec<usize>,
     /// Better candidates that it does not receive, each with the reason.
     pub skipped: Vec<(usize, Withheld)>,
+    /// The rules of the client's export filters that reject candidates, as text, with the indices of these.
+    pub filtered: Vec<(usize, String)>,
 }
 
 impl Rib {
@@ -69,7 +73,7 @@ impl Rib {
         Some(Explanation {
             prefix,
             candidates: candidates(&topology, prefix, &routes),
-            clients: clients(&topology, prefix.family(), accepted(&routes)),
+            clients: clients(&topology, prefix, accepted(&routes)),
         })
     }
 
@@ -108,7 +112,7 @@ impl Rib {
             Explanation {
                 prefix,
                 candidates: candidates(&topology, prefix, &routes),
-                clients: clients(&topology, prefix.family(), accepted(&routes)),
+                clients: clients(&topology, prefix, accepted(&routes)),
             }
         });
         drop(routes);
@@ -140,7 +144,7 @@ fn hypothetical(
     let summary = attrs.summary();
     let state = State::of_set(summary.neighbour_as, summary.multi_exit_disc);
     let state = state.in_epoch(held.epochs[family].present);
-    let (verdict, state) = judge.judge(prefix, &of_set, state);
+    let (verdict, state) = judge.judge(prefix, &of_set, &attrs, state);
     Route {
         attrs,
         path_id: 0,
@@ -166,6 +170,7 @@ fn candidates(topology: &Topology, prefix: Prefix, routes: &[Route]) -> Vec<Cand
         reject: route.verdict.reject(),
         class: topology.class(route),
         findings: judge(topology, route.peer, prefix, &route.attrs),
+        filter_changes: filter_changes(topology, prefix, route),
         lost_at: lost_at(index),
     };
     routes.iter().enumerate().map(judged).collect()
@@ -186,14 +191,27 @@ fn judge(topology: &Topology, peer: PeerId, prefix: Prefix, attrs: &AttrSet) -> 
     )
 }
 
-fn clients(topology: &Topology, family: Family, routes: &[Route]) -> Vec<ClientVerdict> {
+fn filter_changes(topology: &Topology, prefix: Prefix, route: &Route) -> Vec<String> {
+    let peer = topology.peer(route.peer);
+    let Some(peer) = peer.filter(|_| !topology.class(route).changes.is_none()) else {
+        return Vec::new();
+    };
+    peer.neighbor.import.filter_changes(
+        &topology.filter_data,
+        prefix,
+        &route.attrs.attributes(),
+        route.attrs.policy_next_hop(),
+        prefix.family(),
+    )
+}
+
+fn clients(topology: &Topology, prefix: Prefix, routes: &[Route]) -> Vec<ClientVerdict> {
     let client = |(peer, held): (PeerId, &Peer)| {
-        let scope = Scope {
+        let scope = GroupScope {
             topology,
             style: &held.group.as_ref()?.style,
-            family,
         };
-        Some(client(&scope, routes, peer))
+        Some(client(&scope.at(prefix), routes, peer))
     };
     topology.iter().filter_map(client).collect()
 }
@@ -219,9 +237,16 @@ pub(crate) fn client(scope: &Scope<'_>, routes: &[Route], peer: PeerId) -> Clien
         let withheld = scope.withheld(Rules::Present, &routes[index], peer);
         (index, withheld.unwrap_or(Withheld::PathLimit))
     };
+    let skipped: Vec<(usize, Withheld)> = others.into_iter().map(why).collect();
+    let by_filter = skipped.iter().filter(|(_, why)| *why == Withheld::Filter);
+    let evidence = |(index, _): &(usize, Withheld)| {
+        let evidence = scope.filter_evidence(&routes[*index])?;
+        Some((*index, evidence))
+    };
     ClientVerdict {
         peer,
-        skipped: others.into_iter().map(why).collect(),
+        filtered: by_filter.filter_map(evidence).collect(),
+        skipped,
         receives,
     }
 }

@@ -10,7 +10,7 @@ use crate::adj_rib_in::route::Route;
 use crate::adj_rib_in::shard::Stored;
 use crate::adj_rib_in::table::accepted;
 use crate::advertise::encode::Style;
-use crate::advertise::export_view::{Scope, Withheld};
+use crate::advertise::export_view::{GroupScope, Scope, Withheld};
 use crate::advertise::group::Advertisement;
 use crate::advertise::recorder::sent_path_id;
 use crate::read::explain;
@@ -139,10 +139,12 @@ impl<'a> ExportedDestination<'a> {
             .topology
             .peer(client)
             .and_then(|held| held.group.as_ref());
-        let scope = held.map(|group| Scope {
-            topology: self.topology,
-            style: &group.style,
-            family: self.prefix.family(),
+        let scope = held.map(|group| {
+            let scope = GroupScope {
+                topology: self.topology,
+                style: &group.style,
+            };
+            scope.at(self.prefix)
         });
         let (routes, family, context) = (self.routes, self.prefix.family(), self.context);
         scope.into_iter().flat_map(move |scope| {
@@ -165,6 +167,12 @@ impl<'a> ExportedDestination<'a> {
 }
 
 impl ExportedRoute<'_> {
+    /// The rule of the client's export filters that rejects the route, as text.
+    pub fn filter_evidence(&self) -> Option<String> {
+        let is_filtered = self.withheld == Some(Withheld::Filter);
+        is_filtered.then(|| self.scope.filter_evidence(self.held))?
+    }
+
     /// The route as the client is sent it; `None` if it is withheld.
     pub fn sent(&self) -> Option<SentRoute> {
         if self.withheld.is_some() {
@@ -174,12 +182,14 @@ impl ExportedRoute<'_> {
             topology,
             style,
             family,
+            ..
         } = self.scope;
         let style = Style {
             as4: true,
             ..style.clone()
         };
-        let advertised = Advertisement::to_client(topology, self.held, self.client);
+        let modification = self.scope.modification(self.held, self.client);
+        let advertised = Advertisement::of(self.held, modification);
         let (mut block, mut own) = (Vec::new(), [0; 16]);
         let next_hop = advertised.write(&style, topology, family, &mut block, &mut own);
         let attributes = Attributes::from_canonical(&block);

@@ -84,10 +84,9 @@ impl DestinationView<'_> {
 impl Rib {
     /// Returns a view of the whole table as it is now.
     pub fn snapshot(&self) -> Snapshot {
-        let (peers, context) = {
-            let topology = self.topology.read();
-            (summaries(&topology), ViewContext::new(&topology))
-        };
+        // The routes name classes of this topology's table.
+        let topology = self.topology.read();
+        let (peers, context) = (summaries(&topology), ViewContext::new(&topology));
         let (mut ipv4, mut ipv6) = (Vec::new(), Vec::new());
         for shard in &self.shards {
             let shard = shard.lock();

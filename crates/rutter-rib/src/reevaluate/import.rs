@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
-use rutter_policy::{AttrVerdict, FilterData, ImportPolicy, RouteVerdict};
+use rutter_policy::{AttrVerdict, ChangesId, FilterData, ImportPolicy, MedChange, RouteVerdict};
 
 use crate::adj_rib_in::class_table::ClassTable;
 use crate::adj_rib_in::edit::Edited;
@@ -58,6 +58,7 @@ impl Rib {
         self.changed();
         self.reevaluate(&work, &mut WalkProgress::new(self, &mut notify));
         self.topology.write().rank_walks -= ranks;
+        self.forget_unused_classes();
     }
 
     /// Reorders destinations after the rank of a peer changed; [`Topology::rank_walks`] counts this walk already.
@@ -233,11 +234,20 @@ impl<'a> Judge<'a> {
         verdicts[0]
     }
 
-    /// Returns the verdict on a route, and its state under it.
-    pub fn judge(&self, prefix: Prefix, of_set: &AttrVerdict, state: State) -> (Verdict, State) {
+    /// Returns the verdict on a route with these attributes, and its state under it.
+    pub fn judge(
+        &self,
+        prefix: Prefix,
+        of_set: &AttrVerdict,
+        attrs: &AttrSet,
+        state: State,
+    ) -> (Verdict, State) {
         let verdict = self.import.judge(self.data, prefix, of_set);
-        let least = State::LEAST_PREFERRED;
-        let state = state.with(least, of_set.graceful_shutdown);
+        let state = state.with(State::OTHER_PREFERENCE, of_set.graceful_shutdown);
+        let state = match state.has_med() {
+            true => state.with_med(attrs.summary().multi_exit_disc),
+            false => state,
+        };
         let state = state_under(state, verdict);
         (self.classes.verdict(verdict), state)
     }
@@ -246,8 +256,9 @@ impl<'a> Judge<'a> {
     /// over the table does not see them.
     pub fn reevaluate_queued<K: Stored>(&self, ops: &mut [Op<K>], sets: &[AttrSet]) {
         for op in ops.iter_mut().filter(|op| op.set != WITHDRAW) {
-            let of_set = self.check_attributes(K::FAMILY, &sets[op.set as usize]);
-            (op.verdict, op.state) = self.judge(op.prefix.into(), &of_set, op.state);
+            let attrs = &sets[op.set as usize];
+            let of_set = self.check_attributes(K::FAMILY, attrs);
+            (op.verdict, op.state) = self.judge(op.prefix.into(), &of_set, attrs, op.state);
         }
     }
 }
@@ -255,11 +266,34 @@ impl<'a> Judge<'a> {
 /// Adds the effect of a verdict to a route's state.
 #[inline]
 pub(crate) fn state_under(state: State, verdict: RouteVerdict) -> State {
-    match verdict {
-        RouteVerdict::Accepted {
-            least_preferred: true,
-            ..
-        } => state.with(State::LEAST_PREFERRED, true),
+    let RouteVerdict::Accepted {
+        class,
+        least_preferred,
+    } = verdict
+    else {
+        return state;
+    };
+    let state = match least_preferred {
+        true => state.with(State::OTHER_PREFERENCE, true),
+        false => state,
+    };
+    match class.changes.is_none() {
+        true => state,
+        false => state_with_changes(state, class.changes),
+    }
+}
+
+/// Adds the effect of filters that change what the decision process compares. A MULTI_EXIT_DISC of the set that they
+/// remove stays in the state: that costs time, but changes no decision.
+#[cold]
+fn state_with_changes(state: State, changes: ChangesId) -> State {
+    let changes = changes.changes().unwrap_or_default();
+    let state = state.with(
+        State::OTHER_PREFERENCE,
+        state.has(State::OTHER_PREFERENCE) || changes.concern_decision(),
+    );
+    match changes.med {
+        Some(MedChange::Set(value)) if value > 0 => state.with_med(value),
         _ => state,
     }
 }
@@ -282,7 +316,7 @@ impl Verdicts {
         };
         let judge = Judge::new(topology, &peer.neighbor.import);
         let of_set = self.of(&judge, prefix.family(), route);
-        let (verdict, state) = judge.judge(prefix, &of_set, route.state);
+        let (verdict, state) = judge.judge(prefix, &of_set, &route.attrs, route.state);
         if verdict == route.verdict && state == route.state {
             return Edited::Keep;
         }

@@ -3,5 +3,6 @@
 pub(crate) mod export;
 pub(crate) mod filter_data;
 pub(crate) mod import;
+pub(crate) mod unused_classes;
 pub(crate) mod walk;
 pub(crate) mod walk_progress;

@@ -2,6 +2,7 @@
 //! number of shards, although clients read slowly, leave, come back and ask for refreshes.
 
 mod exports;
+mod filters;
 mod handover;
 mod lookup;
 mod model;
@@ -14,6 +15,7 @@ use rutter_lpm::Profile;
 use rutter_net::{Family, Prefix};
 use rutter_rib::{PeerId, Retain};
 
+use filters::{Rule, rules};
 use handover::HandOver;
 use model::Model;
 use world::{Actions, Attrs, LOCAL, World, asn};
@@ -41,6 +43,10 @@ enum Event {
     SetRtts(Vec<(u16, u32)>),
     /// The ASPAs: pairs of customer and provider.
     SetAspas(Vec<(u32, u32)>),
+    /// The import filters of these peers.
+    SetFilters(Vec<u16>, Vec<Rule>),
+    /// The export filters of a client, while its session goes on.
+    SetExportFilters(u16, Vec<Rule>),
     /// The limit on paths of a client, and whether it receives routes at all, while its session goes on.
     Restyle(u16, Option<u16>, bool),
     HandOver(HandOver),
@@ -77,7 +83,7 @@ fn attrs(peer: u16) -> impl Strategy<Value = Attrs> {
 }
 
 /// The last AS of the paths in these tests.
-fn origin() -> impl Strategy<Value = u32> {
+fn origin() -> impl Strategy<Value = u32> + Clone {
     prop_oneof![(0..PEERS).prop_map(asn), 1u32..4]
 }
 
@@ -105,6 +111,10 @@ fn event() -> impl Strategy<Value = Event> {
         4 => (peer.clone(), prefixes()).prop_map(|(peer, p)| Event::Withdraw(peer, p)),
         4 => (peer.clone(), 1usize..300).prop_map(|(peer, n)| Event::Read(peer, n)),
         1 => Just(Event::Wait),
+        3 => (several.clone(), rules(prefix, origin(), PREFIXES))
+            .prop_map(|(peers, rules)| Event::SetFilters(peers, rules)),
+        3 => (peer.clone(), rules(prefix, origin(), PREFIXES))
+            .prop_map(|(peer, rules)| Event::SetExportFilters(peer, rules)),
         1 => (peer, any::<bool>()).prop_map(|(peer, v4)| {
             Event::Refresh(peer, Family::ALL[usize::from(v4)])
         }),
@@ -196,6 +206,15 @@ fn step(world: &mut World, model: &mut Model, event: &Event) {
             world.limit_paths(peers, *longest);
             let all = peers.iter().map(|peer| (*peer, *longest));
             model.longest_paths.extend(all);
+        }
+        Event::SetFilters(peers, rules) => {
+            world.set_filters(peers, rules);
+            let all = peers.iter().map(|peer| (*peer, rules.clone()));
+            model.filters.extend(all);
+        }
+        Event::SetExportFilters(peer, rules) => {
+            world.set_export_filters(*peer, rules);
+            model.export_filters.insert(*peer, rules.clone());
         }
         Event::SetVrps(vrps) => {
             let of = |(index, asn): &(u8, u32)| (prefix(*index), *asn);

@@ -7,6 +7,7 @@ use rutter_net::{Family, Prefix};
 use rutter_policy::CheckAction;
 use rutter_rpki::{PathState, Rov};
 
+use crate::filters::{Filtered, Rule, applied, apply, change};
 use crate::world::{
     Actions, Attrs, LOCAL, RTT_THRESHOLDS, add_path_limit, address, asn, bgp_id, block,
     ipv6_next_hop, mark, on_invalid, on_invalid_path, path_mark,
@@ -28,6 +29,10 @@ pub struct Model {
     pub aspas: Option<Vec<(u32, u32)>>,
     /// The limits on paths that are not those of [`add_path_limit`].
     pub path_limits: BTreeMap<u16, u16>,
+    /// Import filters.
+    pub filters: BTreeMap<u16, Vec<Rule>>,
+    /// Export filters.
+    pub export_filters: BTreeMap<u16, Vec<Rule>>,
     /// The clients to whose sessions nothing is exported any more.
     pub without_export: BTreeSet<u16>,
 }
@@ -67,6 +72,8 @@ impl Model {
         let sees = |peer: u16, attrs: &Attrs| {
             client.is_none_or(|client| peer != client && self.allows(attrs, client))
                 && self.accepts(peer, prefix, attrs)
+                && client
+                    .is_none_or(|client| { self.exported(peer, prefix, attrs, client) }.is_some())
         };
         let mut left: Vec<(u16, &Attrs)> = self
             .routes
@@ -105,28 +112,65 @@ impl Model {
     fn advertised(&self, peer: u16, attrs: &Attrs, prefix: Prefix, client: u16) -> Vec<u8> {
         let family = prefix.family();
         let state = self.origin_state(prefix, attrs);
+        let path_state = self.path_state(attrs);
         let prepends = self.prepends(attrs, client);
+        let received = attrs;
         let mut attrs = attrs.clone();
-        let first = attrs.path[0];
-        attrs
-            .path
-            .splice(0..0, std::iter::repeat_n(first, prepends));
         if self.actions == Actions::Scrubbed {
             let is_action = |community: &u32| matches!(community >> 16, 0 | LOCAL | 64..=67);
             attrs.communities.retain(|community| !is_action(community));
         }
+        if let Some(rules) = self.filters.get(&peer) {
+            let scrubbed = attrs.communities;
+            // The conditions see the route as received.
+            attrs = self.filtered(peer, prefix, received).unwrap().attrs;
+            let lost = |community: &u32| {
+                received.communities.contains(community) && !scrubbed.contains(community)
+            };
+            attrs.communities.retain(|community| !lost(community));
+            assert!(
+                !rules
+                    .iter()
+                    .any(|rule| rule.adds.as_ref().is_some_and(lost))
+            );
+        }
+        let first = attrs.path[0];
+        attrs
+            .path
+            .splice(0..0, std::iter::repeat_n(first, prepends));
         if on_invalid(peer) == CheckAction::Tag {
             attrs.communities.extend(state.map(mark));
         }
         if on_invalid_path(peer) == CheckAction::Tag {
-            let state = self.path_state(&attrs);
-            attrs.communities.extend(state.map(path_mark));
+            attrs.communities.extend(path_state.map(path_mark));
         }
+        let rules = self.exported(peer, prefix, received, client).unwrap();
+        let attrs = change(&rules, &attrs).attrs;
         let mut out = block(peer, &attrs, family);
         if family == Family::Ipv6Unicast {
             out.extend(ipv6_next_hop(peer));
         }
         out
+    }
+
+    /// The route as the filters of its sender leave it, `None` if they reject it.
+    fn filtered(&self, peer: u16, prefix: Prefix, attrs: &Attrs) -> Option<Filtered> {
+        let rules = self.filters.get(&peer).map_or(&[][..], |rules| rules);
+        apply(rules, prefix, attrs)
+    }
+
+    /// The rules of a client's export filters that apply to a route, `None` if they reject it. They see what import filters
+    /// leave.
+    fn exported(
+        &self,
+        peer: u16,
+        prefix: Prefix,
+        attrs: &Attrs,
+        client: u16,
+    ) -> Option<Vec<&Rule>> {
+        let rules = { self.export_filters.get(&client) }.map_or(&[][..], |rules| rules);
+        let attrs = self.filtered(peer, prefix, attrs)?.attrs;
+        applied(rules, prefix, &attrs)
     }
 
     fn accepts(&self, peer: u16, prefix: Prefix, attrs: &Attrs) -> bool {
@@ -136,6 +180,7 @@ impl Model {
             && !(is_invalid && on_invalid(peer) == CheckAction::Reject)
             && !(self.path_state(attrs) == Some(PathState::Invalid)
                 && on_invalid_path(peer) == CheckAction::Reject)
+            && self.filtered(peer, prefix, attrs).is_some()
     }
 
     /// Each AS must be a provider of the next.
@@ -170,14 +215,21 @@ impl Model {
             on_invalid(*peer) == CheckAction::LeastPreferred
                 && self.origin_state(prefix, attrs) == Some(Rov::Invalid)
         };
+        let filtered = |(peer, attrs): &(u16, &Attrs)| {
+            let rejected = "rejected routes are left out";
+            self.filtered(*peer, prefix, attrs).expect(rejected)
+        };
+        let all: Vec<Filtered> = routes.iter().map(filtered).collect();
+        let local_pref = |index: &usize| match is_least(&routes[*index]) {
+            true => 0,
+            false => all[*index].local_pref.unwrap_or(100),
+        };
+        let highest = (0..routes.len()).map(|index| local_pref(&index)).max();
         let preferred: Vec<usize> = (0..routes.len())
-            .filter(|index| !is_least(&routes[*index]))
+            .filter(|index| Some(local_pref(index)) == highest)
             .collect();
-        if preferred.is_empty() {
-            return best_of(routes);
-        }
-        let left: Vec<(u16, &Attrs)> = preferred.iter().map(|index| routes[*index]).collect();
-        preferred[best_of(&left)]
+        let left = preferred.iter().map(|i| (routes[*i].0, &all[*i].attrs));
+        preferred[best_of(&left.collect::<Vec<_>>())]
     }
 
     /// The first rule that applies decides: `0:peer`, `self:peer`, `64:rtt` (up to a threshold: no), `65:rtt` (above it:

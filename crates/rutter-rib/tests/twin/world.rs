@@ -18,6 +18,8 @@ use rutter_rpki::{AspasBuilder, PathState, Relation, Rov, Vrps};
 use rutter_wire::attr::{self, AttrContext, code};
 use rutter_wire::{nlri, update};
 
+use crate::filters::{Rule, chain};
+
 /// The attributes of a route in these tests.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Attrs {
@@ -64,6 +66,10 @@ struct Settings {
     longest_paths: BTreeMap<u16, u16>,
     /// Limits on the number of paths.
     path_limits: BTreeMap<u16, u16>,
+    /// Import filters.
+    filters: BTreeMap<u16, Vec<Rule>>,
+    /// Export filters.
+    export_filters: BTreeMap<u16, Vec<Rule>>,
     /// The clients to which nothing is exported.
     without_export: BTreeSet<u16>,
 }
@@ -404,6 +410,14 @@ impl World {
         self.replace(peers, &settings);
     }
 
+    /// Replaces the import filters of these neighbors.
+    pub fn set_filters(&self, peers: &[u16], rules: &[Rule]) {
+        let mut settings = self.settings.lock().unwrap();
+        let rules = peers.iter().map(|peer| (*peer, rules.to_vec()));
+        settings.filters.extend(rules);
+        self.replace(peers, &settings);
+    }
+
     /// Replaces round-trip times, in milliseconds.
     pub fn set_rtts(&self, rtts: &[(u16, u32)]) {
         let mut settings = self.settings.lock().unwrap();
@@ -430,12 +444,32 @@ impl World {
         }
     }
 
+    /// Replaces the export filters of a client. Its session goes on.
+    pub fn set_export_filters(&mut self, peer: u16, rules: &[Rule]) {
+        let mut settings = self.settings.lock().unwrap();
+        settings.export_filters.insert(peer, rules.to_vec());
+        self.replace(&[peer], &settings);
+        if let Some(client) = &mut self.clients[usize::from(peer)] {
+            let stream = &mut client.stream;
+            self.rib.restyle_client(PeerId(peer), stream);
+        }
+    }
+
     fn replace(&self, peers: &[u16], settings: &Settings) {
         let present = |peer: &u16| {
             let mut present = match settings.longest_paths.get(peer) {
                 Some(longest) => short_neighbor(*peer, *longest),
                 None => neighbor(*peer),
             };
+            if let Some(rules) = settings.filters.get(peer) {
+                present.import = Arc::new(ImportPolicy::new(ImportSettings {
+                    filters: chain(rules),
+                    ..present.import.settings().clone()
+                }));
+            }
+            if let Some(rules) = settings.export_filters.get(peer) {
+                present.client.export_filters = chain(rules);
+            }
             let rtt = settings.rtts.get(peer);
             if let Some(limit) = settings.path_limits.get(peer) {
                 present.add_path_limit = *limit;

@@ -28,16 +28,17 @@ pub fn write_as_path_prepended(
     write_as_path_with(out, path, times, std::iter::repeat_n(asn, times));
 }
 
-/// As [`write_as_path_prepended`], with `leftmost` once before the others: our own AS after the repetitions of another.
+/// As [`write_as_path_prepended`], with `leftmost` before the others: our own AS after the repetitions of another.
 pub fn write_as_path_led_by(
     out: &mut Vec<u8>,
-    leftmost: Asn,
+    (leftmost, leftmost_times): (Asn, usize),
     path: Option<AsPath<'_>>,
     asn: Asn,
     times: usize,
 ) {
-    let prepended = std::iter::once(leftmost).chain(std::iter::repeat_n(asn, times));
-    write_as_path_with(out, path, times + 1, prepended);
+    let prepended = std::iter::repeat_n(leftmost, leftmost_times);
+    let prepended = prepended.chain(std::iter::repeat_n(asn, times));
+    write_as_path_with(out, path, times + leftmost_times, prepended);
 }
 
 /// Writes the attribute after `times` numbers.

@@ -89,6 +89,9 @@ impl ExplainView {
                 finding.reason.code, finding.evidence
             )?;
         }
+        for change in &candidate.filter_changes {
+            writeln!(out, "     {change}")?;
+        }
         Ok(())
     }
 
