@@ -227,13 +227,7 @@ impl<N: Net, V> FrozenMap<N, V> {
     /// The same, with the positions of the prefix's bucket.
     #[inline]
     fn last_not_behind_in(&self, (from, to): (usize, usize), prefix: N) -> usize {
-        // As `node.prefix <= prefix`, in half of the instructions.
-        let (bits, len) = (prefix.bits(), prefix.prefix_len());
-        let is_not_behind = |node: &Node<N, V>| {
-            let held = node.prefix.bits();
-            held < bits || held == bits && node.prefix.prefix_len() <= len
-        };
-        let behind = from + self.nodes[from..to].partition_point(is_not_behind);
+        let behind = from + self.nodes[from..to].partition_point(|node| node.prefix <= prefix);
         behind.wrapping_sub(1)
     }
 }

@@ -12,7 +12,7 @@ use crate::PeerId;
 use crate::adj_rib_in::edit::Edit;
 use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::shard::Stored;
-use crate::adj_rib_in::table::Id;
+use crate::adj_rib_in::table::{Id, accepted};
 use crate::adj_rib_in::tally::Tally;
 use crate::adj_rib_in::verdict::ClassId;
 use crate::advertise::audience::{EVERYONE, Modification};
@@ -181,14 +181,21 @@ impl Receivers {
 
 impl<K: Stored> Edit<'_, K> {
     /// Adds a route of a peer that had none here, where [`crate::advertise::clients::Clients::all_receive_best`].
-    /// Its place alone then decides who receives it. Returns the route where there is more to the change.
+    /// Its place among the accepted ones alone then decides who receives it; nobody receives a rejected one. Returns the
+    /// route where there is more to the change.
     #[inline(always)]
     pub fn add_route(&mut self, id: Id, route: Route, tally: &mut Tally) -> Result<(), Route> {
         let held: &[Route] = &self.table.get(id).routes;
         if held.len() > MAX_HELD || held.iter().any(|held| held.peer == route.peer) {
             return Err(route);
         }
-        let simple = |route: &Route| route.is_accepted() && is_plain(K::FAMILY, route);
+        if !route.is_accepted() {
+            tally.count(Some(&route), 1);
+            self.table.get_mut(id).routes.push(route);
+            return Ok(());
+        }
+        let held = accepted(held);
+        let simple = |route: &Route| is_plain(K::FAMILY, route);
         if !simple(&route) || !held.iter().all(simple) || may_be_partial(held, &route) {
             return Err(route);
         }
