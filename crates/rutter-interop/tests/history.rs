@@ -1,4 +1,4 @@
-//! Queries the archive of a running collector with `rutter sql` and DuckDB: both return the announced routes.
+//! Queries the archive of a running collector with `rutter sql`, DuckDB and Spark: all return the announced routes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,25 +38,25 @@ fn ask(archive: &Path, further: &[&str], query: &str) -> Result<Vec<String>, Str
     Ok(text.lines().skip(1).map(str::to_owned).collect())
 }
 
-/// DuckDB's answers, queried like `tools/read-history` does.
-fn duckdb(archive: &Path) -> Vec<String> {
+/// The answers of DuckDB. `tools/read-history` fails if Spark has others.
+fn duckdb_and_spark(archive: &Path) -> Vec<String> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     let python = root.join("target/python/bin/python3");
     assert!(
         python.exists(),
-        "DuckDB is not installed: run tools/install-test-deps"
+        "DuckDB and Spark are not installed: run tools/install-test-deps"
     );
     let mut command = Command::new(python);
     command
         .arg(root.join("tools/read-history"))
         .arg(archive)
-        .arg("duckdb");
+        .args(["duckdb", "spark"]);
     let text = output_of(&mut command).unwrap_or_else(|why| panic!("{why}"));
     text.lines().map(str::to_owned).collect()
 }
 
 #[test]
-fn the_archive_is_read_by_rutter_and_duckdb() {
+fn the_archive_is_read_by_rutter_duckdb_and_spark() {
     let lab = Lab::new();
     let archive = lab.folder("history");
     let section = format!(
@@ -118,7 +118,7 @@ fn the_archive_is_read_by_rutter_and_duckdb() {
         "SELECT 'events', kind, count(*) FROM events GROUP BY kind ORDER BY kind",
     );
     let kinds = kinds.into_iter().map(|line| line.replace(',', "|"));
-    let read = duckdb(&archive);
+    let read = duckdb_and_spark(&archive);
     assert_eq!(read[..kinds.len()], kinds.collect::<Vec<_>>());
     let path = "events|10.1.0.0/16|2101 3 4|10.77.0.2|7|";
     assert!(read.iter().any(|line| line.starts_with(path)), "{read:#?}");
