@@ -34,6 +34,7 @@ impl Session {
                 limit,
                 restart_after_s,
             } => self.max_prefix_exceeded(family, limit, restart_after_s),
+            Input::OutOfMemory { restart_after_s } => self.out_of_memory(restart_after_s),
             Input::RequestRefresh { family } => self.request_refresh(family),
             Input::SendRefreshMarker { family, subtype } => {
                 self.send_refresh_marker(family, subtype);

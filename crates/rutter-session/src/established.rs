@@ -77,6 +77,17 @@ impl Session {
         limit: u32,
         restart_after_s: Option<u32>,
     ) {
+        let cause = cease::max_prefixes(family.afi_safi(), limit);
+        self.limit_exceeded(cause, restart_after_s);
+    }
+
+    /// The neighbor's routes are removed: they take too much memory (RFC 4486 §3, Out of Resources).
+    pub(crate) fn out_of_memory(&mut self, restart_after_s: Option<u32>) {
+        let cause = cease::plain(cease::OUT_OF_RESOURCES);
+        self.limit_exceeded(cause, restart_after_s);
+    }
+
+    fn limit_exceeded(&mut self, cause: Notification, restart_after_s: Option<u32>) {
         let Some(connection) = self.established() else {
             return;
         };
@@ -85,7 +96,6 @@ impl Session {
             Some(0) => NextStep::BackOff,
             Some(seconds) => NextStep::IdleHold(u64::from(seconds) * 1_000),
         };
-        let cause = cease::max_prefixes(family.afi_safi(), limit);
         self.fail_hard(connection, cause, next);
     }
 

@@ -108,6 +108,11 @@ pub enum Input<'a> {
         /// [`Input::Start`].
         restart_after_s: Option<u32>,
     },
+    /// The neighbor's routes take more memory than it may have, or it takes most of what is left (RFC 4486 §3).
+    OutOfMemory {
+        /// As in [`Input::MaxPrefixExceeded`].
+        restart_after_s: Option<u32>,
+    },
     /// Request all routes of a family from the neighbor, where Route Refresh is negotiated.
     RequestRefresh {
         /// The family.

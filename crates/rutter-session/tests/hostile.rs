@@ -134,7 +134,10 @@ fn plain(what: u8) -> Input<'static> {
             limit: u32::MAX,
             restart_after_s: Some(u32::MAX),
         },
-        10 | 11 => Input::RequestRefresh { family },
+        10 => Input::RequestRefresh { family },
+        11 => Input::OutOfMemory {
+            restart_after_s: Some(0),
+        },
         12 => Input::SendRefreshMarker {
             family,
             subtype: Subtype::Begin,

@@ -321,6 +321,26 @@ fn max_prefix_restarts_later_or_never() {
 }
 
 #[test]
+fn a_neighbor_that_takes_too_much_memory_waits_or_stops() {
+    for restart_after_s in [Some(600), None] {
+        let mut pair = Pair::connected(1, [left(), right()]);
+        pair.take_outputs(1);
+        pair.handle(0, Input::OutOfMemory { restart_after_s });
+        pair.run_for(590_000);
+        assert_eq!(pair.session(0).state(), State::Idle);
+        let cause = cease::plain(cease::OUT_OF_RESOURCES);
+        let reason = DownReason::Received(cease::hard_reset(&cause));
+        assert_eq!(
+            downs(&pair.take_outputs(1)),
+            [(reason, PerFamily::both(false))]
+        );
+        pair.run_for(400_000);
+        assert_eq!(pair.is_up(), restart_after_s.is_some());
+        assert_eq!(pair.session(0).is_stopped(), restart_after_s.is_none());
+    }
+}
+
+#[test]
 fn refreshes_both_ways() {
     let mut pair = Pair::connected(1, [left(), right()]);
     pair.take_outputs(0);
