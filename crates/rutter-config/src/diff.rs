@@ -1,5 +1,6 @@
 //! The differences between two configurations.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
 
@@ -72,24 +73,27 @@ impl Diff {
     }
 
     fn neighbors(&mut self, old: &Config, new: &Config) {
-        let find =
-            |all: &[Neighbor], address: IpAddr| all.iter().position(|n| n.address == address);
+        // An exchange may have thousands of members.
+        let by_address = |config: &Config| -> HashMap<IpAddr, usize> {
+            let addresses = config.neighbors.iter().map(|n| n.address);
+            addresses.zip(0..).collect()
+        };
+        let in_new = by_address(new);
         for neighbor in &old.neighbors {
-            match find(&new.neighbors, neighbor.address) {
+            match in_new.get(&neighbor.address) {
                 None => self.removed.push(neighbor.address),
                 Some(index) => {
                     self.changed.extend(neighbor_diff(
                         (old, neighbor),
-                        (new, &new.neighbors[index]),
+                        (new, &new.neighbors[*index]),
                         &self.checks,
                     ));
                 }
             }
         }
+        let in_old = by_address(old);
         let added = new.neighbors.iter().map(|n| n.address);
-        self.added = added
-            .filter(|a| find(&old.neighbors, *a).is_none())
-            .collect();
+        self.added = added.filter(|a| !in_old.contains_key(a)).collect();
     }
 }
 
