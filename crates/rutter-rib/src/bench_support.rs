@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use rutter_wire::attr::Attributes;
 
 use crate::adj_rib_in::attr_set::{AttrStore, Summary};
+use crate::adj_rib_in::charges::NOBODY;
 use crate::adj_rib_in::class_table::ClassTable;
 use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::verdict::Verdict;
@@ -32,7 +33,7 @@ impl RoutePair {
         let route = |peer: u16| {
             let block = blocks[usize::from(peer)];
             Route {
-                attrs: store.intern(block, &[], || {
+                attrs: store.intern(NOBODY, block, &[], || {
                     Summary::of(&Attributes::from_canonical(block))
                 }),
                 path_id: 0,

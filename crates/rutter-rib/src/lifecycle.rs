@@ -6,8 +6,8 @@ use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
 
 use crate::adj_rib_in::edit::Edited;
 use crate::adj_rib_in::epochs::{EpochSet, Epochs};
-use crate::adj_rib_in::route::{Route, State};
-use crate::adj_rib_in::sweeper::{Removal, Sweeper};
+use crate::adj_rib_in::route::Route;
+use crate::adj_rib_in::sweeper::{Removal, StaleRoutes, Sweeper};
 use crate::advertise::client_stream::ClientStream;
 use crate::advertise::encode::Style;
 use crate::advertise::export_filter::ExportFilter;
@@ -38,7 +38,8 @@ impl Rib {
     /// The session is Established: its routes may be announced. Unless it receives nothing, it becomes a client. Drop
     /// the stream before [`Rib::session_down`].
     ///
-    /// Stale routes of families that were not agreed again are left to the sweeper (RFC 4724 §4.2). The routes of
+    /// Stale routes of families that were not agreed again are left to the sweeper (RFC 4724 §4.2), and so are those that
+    /// take another place because the neighbor has another BGP Identifier now. The routes of
     /// former sessions that it still removes do not concern this one.
     pub fn session_up_in_steps(
         &self,
@@ -69,7 +70,7 @@ impl Rib {
         self.changed();
         if ranks {
             // Routes that stayed over a restart came from a speaker with another BGP Identifier.
-            self.reorder_routes_of(peer);
+            sweeper.add_ranked(peer);
         }
         group.map(|group| self.open_stream(peer, group))
     }
@@ -226,13 +227,13 @@ impl Rib {
         }
     }
 
+    /// Drops groups that neither a neighbor nor a stream has. Whatever the number of neighbors: it is called for each
+    /// session that ends.
     fn drop_unused_groups(&self) {
-        let topology = self.topology.read();
-        self.groups.write().retain(|group| {
-            topology
-                .iter()
-                .any(|(_, peer)| peer.group.as_ref().is_some_and(|g| Arc::ptr_eq(g, group)))
-        });
+        // A group is given to a neighbor under this lock.
+        let _topology = self.topology.read();
+        let mut groups = self.groups.write();
+        groups.retain(|group| Arc::strong_count(group) > 1);
     }
 
     /// As [`Rib::remove_neighbor_in_steps`], with the walk over the table.
@@ -336,26 +337,32 @@ impl Rib {
         topology.peer(peer).map(|held| held.epochs[family])
     }
 
-    /// RFC 9494: stale routes become least preferred and are sent with LLGR_STALE; those with NO_LLGR are removed.
+    /// As [`Rib::start_long_lived_stale_in_steps`], with the walk over the table.
     pub fn start_long_lived_stale(&self, peer: PeerId, family: Family) {
-        use crate::adj_rib_in::attr_set::SetFlags;
+        let mut sweeper = Sweeper::default();
+        self.start_long_lived_stale_in_steps(peer, family, &mut sweeper);
+        sweeper.run(self);
+    }
+
+    /// RFC 9494: stale routes become least preferred and are sent with LLGR_STALE; those with NO_LLGR are removed. All of
+    /// this is left to the sweeper.
+    pub fn start_long_lived_stale_in_steps(
+        &self,
+        peer: PeerId,
+        family: Family,
+        sweeper: &mut Sweeper,
+    ) {
         let Some(epochs) = self.epochs(peer, family) else {
             return;
         };
-        let mut swept = Swept::new(self, peer);
-        self.edit(peer, family, |prefix, route| {
-            if !epochs.stale.contains(route.state.epoch()) {
-                return Edited::Keep;
-            }
-            if route.attrs.summary().flags.has(SetFlags::NO_LLGR) {
-                swept.note(prefix, route);
-                return Edited::Remove;
-            }
-            let mut kept = route.clone();
-            kept.state = kept.state.with(State::LONG_LIVED_STALE, true);
-            Edited::Replace(kept)
-        });
-        swept.publish();
+        if !epochs.stale.is_empty() {
+            sweeper.add_long_lived(StaleRoutes {
+                peer,
+                family,
+                epochs: epochs.stale,
+                generation: epochs.generation,
+            });
+        }
     }
 
     /// Advertises a family to a client again (RFC 2918), framed by BoRR and EoRR where RFC 7313 was agreed.

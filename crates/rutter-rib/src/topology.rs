@@ -8,6 +8,7 @@ use rutter_net::{Family, PerFamily};
 use rutter_policy::{Class, FilterData};
 
 use crate::adj_rib_in::attr_set::{AttrSet, SetFlags};
+use crate::adj_rib_in::charges::NOBODY;
 use crate::adj_rib_in::class_table::ClassTable;
 use crate::adj_rib_in::epochs::{EPOCHS, EpochSet, Epochs};
 use crate::adj_rib_in::route::Route;
@@ -146,6 +147,8 @@ pub(crate) struct Topology {
     pub ranks: Vec<PeerRank>,
     /// The number of neighbors that were ever added.
     added: u32,
+    /// All ids below this are taken.
+    first_free: usize,
     pub audiences: Audiences,
     /// The outside data that import policies read. It is no part of a neighbor: a session that comes up must not bring
     /// former data back.
@@ -163,6 +166,8 @@ pub(crate) struct Topology {
     pub export_transition: Option<ExportTransition>,
     /// The number of walks that reorder destinations after the rank of a peer changed.
     pub rank_walks: u32,
+    /// The routes of all neighbors, those that wait to be removed included.
+    routes: AtomicU64,
 }
 
 impl Topology {
@@ -175,6 +180,7 @@ impl Topology {
             peers: Vec::new(),
             ranks: Vec::new(),
             added: 0,
+            first_free: 0,
             audiences,
             filter_data,
             classes: Arc::new(ClassTable::new()),
@@ -184,7 +190,22 @@ impl Topology {
             no_otc: PeerSet::default(),
             export_transition: None,
             rank_walks: 0,
+            routes: AtomicU64::new(0),
         }
+    }
+
+    /// Counts routes that come or go.
+    pub fn count_routes(&self, tally: &Tally) {
+        let more: i32 = tally.received.iter().sum();
+        if more != 0 {
+            self.routes
+                .fetch_add(i64::from(more) as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// The number of routes of all neighbors.
+    pub fn routes(&self) -> u64 {
+        self.routes.load(Ordering::Relaxed)
     }
 
     pub fn decision(&self) -> Decision<'_> {
@@ -212,15 +233,19 @@ impl Topology {
     }
 
     pub fn add(&mut self, neighbor: Neighbor) -> Result<PeerId, TooManyNeighbors> {
-        let free = self.peers.iter().position(Option::is_none);
-        let index = free.unwrap_or(self.peers.len());
+        let taken = self.peers.iter().skip(self.first_free);
+        let index = self.first_free + taken.take_while(|peer| peer.is_some()).count();
         let peer = PeerId(u16::try_from(index).map_err(|_| TooManyNeighbors)?);
+        if peer == NOBODY {
+            return Err(TooManyNeighbors);
+        }
         if index == self.peers.len() {
             self.peers.push(None);
             self.ranks.push(PeerRank::default());
         }
         self.put(peer, neighbor);
-        self.rebuild_rules();
+        self.first_free = index + 1;
+        self.add_rules(peer);
         Ok(peer)
     }
 
@@ -253,6 +278,7 @@ impl Topology {
         for peer in peers {
             if let Some(slot) = self.peers.get_mut(peer.index()) {
                 *slot = None;
+                self.first_free = self.first_free.min(peer.index());
             }
             self.audiences.remove_peer(*peer);
         }
@@ -297,28 +323,33 @@ impl Topology {
 
     /// Computes which kinds of peers receive which routes. O(neighbors).
     pub fn rebuild_rules(&mut self) {
-        let clients: Vec<(PeerId, PeerKind)> = self
-            .iter()
-            .map(|(id, peer)| (id, peer.neighbor.kind))
-            .collect();
-        let plain = |peer: &Peer| {
-            let neighbor = &peer.neighbor;
-            neighbor.kind == PeerKind::RouteServerClient
-                && !neighbor.withholds_otc()
-                && neighbor.export_allowed
-                && neighbor.client.export_filters.is_empty()
+        self.uniform = true;
+        self.reach = Default::default();
+        self.no_otc = PeerSet::default();
+        for index in 0..self.peers.len() {
+            self.add_rules(PeerId(index as u16));
+        }
+    }
+
+    /// Adds a new neighbor to these.
+    fn add_rules(&mut self, peer: PeerId) {
+        let Some(held) = self.peer(peer) else {
+            return;
         };
-        let uniform = self.iter().all(|(_, peer)| plain(peer));
-        self.uniform = uniform;
-        self.reach = KINDS.map(|from| {
-            let receives = |(id, to): &(PeerId, PeerKind)| may_send(from, *to).then_some(*id);
-            clients.iter().filter_map(receives).collect()
-        });
-        self.no_otc = self
-            .iter()
-            .filter(|(_, peer)| peer.neighbor.withholds_otc())
-            .map(|(id, _)| id)
-            .collect();
+        let neighbor = &held.neighbor;
+        let (kind, withholds_otc) = (neighbor.kind, neighbor.withholds_otc());
+        let is_plain = kind == PeerKind::RouteServerClient
+            && !withholds_otc
+            && neighbor.client.export_filters.is_empty();
+        self.uniform &= is_plain && neighbor.export_allowed;
+        for (from, reach) in KINDS.into_iter().zip(&mut self.reach) {
+            if may_send(from, kind) {
+                reach.insert(peer);
+            }
+        }
+        if withholds_otc {
+            self.no_otc.insert(peer);
+        }
     }
 
     pub fn reach_of(&self, sender: PeerId) -> &PeerSet {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::hash::{BuildHasher, Hasher};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
@@ -16,7 +16,10 @@ use rutter_wire::attr::{Attributes, Origin};
 use smallvec::SmallVec;
 use triomphe::ThinArc;
 
+use crate::PeerId;
+use crate::adj_rib_in::charges::{Charges, NOBODY};
 use crate::allocation::allocated;
+use crate::peer_set::PeerSet;
 
 /// The facts of an attribute set that the decision process and the export rules read, decoded once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -102,8 +105,10 @@ impl Summary {
 struct Header {
     hash: ShortHash,
     summary: Summary,
-    /// Bytes of the attribute block; the next hop of MP_REACH_NLRI follows it (0, 4, 16 or 32 octets).
-    block_len: u32,
+    /// Octets of the next hop of MP_REACH_NLRI, which follows the attribute block: 0, 4, 16 or 32.
+    next_hop_len: u16,
+    /// The neighbor that is charged for the set. Written under the lock of the stripe.
+    owner: AtomicU16,
     /// The index of the audience, see [`crate::advertise::audience`]; [`AUDIENCE_UNKNOWN`] until computed.
     audience: AtomicU32,
 }
@@ -143,12 +148,16 @@ impl AttrSet {
     /// The canonical path attribute block, as sent to a client unless it must be rewritten. IPv4 routes carry
     /// NEXT_HOP inside; the next hop of MP_REACH_NLRI is [`AttrSet::mp_next_hop`].
     pub fn block(&self) -> &[u8] {
-        &self.0.slice[..self.0.header.header.block_len as usize]
+        &self.0.slice[..self.block_len()]
     }
 
     /// The next hop octets of MP_REACH_NLRI (4, 16 or 32), empty for routes in the IPv4 NLRI field.
     pub fn mp_next_hop(&self) -> &[u8] {
-        &self.0.slice[self.0.header.header.block_len as usize..]
+        &self.0.slice[self.block_len()..]
+    }
+
+    fn block_len(&self) -> usize {
+        self.0.slice.len() - usize::from(self.0.header.header.next_hop_len)
     }
 
     /// The attributes as a view.
@@ -240,6 +249,20 @@ impl AttrSet {
     pub(crate) fn is_unused(&self) -> bool {
         ThinArc::strong_count(&self.0) == 1
     }
+
+    /// The neighbor that is charged for the set.
+    pub(crate) fn owner(&self) -> PeerId {
+        PeerId(self.0.header.header.owner.load(Ordering::Relaxed))
+    }
+
+    /// Charges another neighbor for the set. The lock of its stripe is held.
+    fn change_owner(&self, owner: PeerId, charges: &Charges) {
+        let bytes = self.heap_size();
+        charges.subtract(self.owner(), bytes);
+        charges.add(owner, bytes);
+        let of_set = &self.0.header.header.owner;
+        of_set.store(owner.0, Ordering::Relaxed);
+    }
 }
 
 const STRIPES: usize = 64;
@@ -254,6 +277,7 @@ pub(crate) struct AttrStore {
     may_have_unused: Box<[AtomicBool]>,
     /// Drawn from the table's seed. With the public secrets of rapidhash a peer could choose bytes that cancel the seed.
     secrets: RapidSecrets,
+    charges: Charges,
 }
 
 #[derive(Default)]
@@ -265,11 +289,14 @@ struct Stripe {
 
 impl Stripe {
     /// Drops unused sets.
-    fn sweep(&mut self) {
+    fn sweep(&mut self, charges: &Charges) {
         let bytes = &mut self.bytes;
         self.sets.retain(|set| {
             let used = !set.is_unused();
-            *bytes -= if used { 0 } else { set.heap_size() };
+            if !used {
+                *bytes -= set.heap_size();
+                charges.subtract(set.owner(), set.heap_size());
+            }
             used
         });
     }
@@ -281,6 +308,7 @@ impl AttrStore {
             stripes: (0..STRIPES).map(|_| Mutex::default()).collect(),
             may_have_unused: (0..STRIPES).map(|_| AtomicBool::new(false)).collect(),
             secrets: RapidSecrets::seed(seed),
+            charges: Charges::default(),
         }
     }
 
@@ -293,9 +321,10 @@ impl AttrStore {
         ShortHash((hasher.finish() >> 32) as u32)
     }
 
-    /// Returns the set of these bytes; calls `summary` only where it is new.
+    /// Returns the set of these bytes, and charges `owner` for it unless that is [`NOBODY`]; calls `summary` only where it is new.
     pub fn intern(
         &self,
+        owner: PeerId,
         block: &[u8],
         mp_next_hop: &[u8],
         summary: impl FnOnce() -> Summary,
@@ -306,7 +335,7 @@ impl AttrStore {
         let is_full = stripe.sets.len() == stripe.sets.capacity();
         if is_full && self.may_have_unused[number].swap(false, Ordering::Relaxed) {
             // Before the table grows.
-            stripe.sweep();
+            stripe.sweep(&self.charges);
         }
         let Stripe { sets, bytes } = &mut *stripe;
         let entry = sets.entry(
@@ -315,16 +344,25 @@ impl AttrStore {
             AttrSet::hash,
         );
         match entry {
-            Entry::Occupied(entry) => entry.get().clone(),
+            Entry::Occupied(entry) => {
+                let set = entry.get();
+                if set.owner() != owner && owner != NOBODY {
+                    set.change_owner(owner, &self.charges);
+                }
+                set.clone()
+            }
             Entry::Vacant(entry) => {
                 let header = Header {
                     hash,
                     summary: summary(),
-                    block_len: block.len() as u32,
+                    next_hop_len: mp_next_hop.len() as u16,
+                    owner: AtomicU16::new(owner.0),
                     audience: AtomicU32::new(AUDIENCE_UNKNOWN),
                 };
                 let set = AttrSet(new_arc(header, block, mp_next_hop));
-                *bytes += set.heap_size();
+                let size = set.heap_size();
+                *bytes += size;
+                self.charges.add(owner, size);
                 entry.insert(set.clone());
                 set
             }
@@ -358,7 +396,9 @@ impl AttrStore {
                 .find_entry(hash.long(), |other| other.same(&set))
         {
             entry.remove();
-            stripe.bytes -= set.heap_size();
+            let size = set.heap_size();
+            stripe.bytes -= size;
+            self.charges.subtract(set.owner(), size);
         }
     }
 
@@ -366,7 +406,7 @@ impl AttrStore {
     pub fn shrink(&self) {
         for stripe in &self.stripes {
             let mut stripe = stripe.lock();
-            stripe.sweep();
+            stripe.sweep(&self.charges);
             let sets = &mut stripe.sets;
             if sets.capacity() > 4 * sets.len().max(16) {
                 sets.shrink_to(0, AttrSet::hash);
@@ -374,11 +414,40 @@ impl AttrStore {
         }
     }
 
+    /// Drops the unused sets of one stripe and calls `visit` for the others. Returns `false` if there is no such stripe.
+    pub fn visit_stripe(&self, stripe: usize, visit: impl FnMut(&AttrSet)) -> bool {
+        let Some(place) = self.stripes.get(stripe) else {
+            return false;
+        };
+        let mut stripe = place.lock();
+        stripe.sweep(&self.charges);
+        stripe.sets.iter().for_each(visit);
+        true
+    }
+
     /// Calls `visit` for each set; it may miss new ones.
     pub fn for_each(&self, mut visit: impl FnMut(&AttrSet)) {
         for stripe in &self.stripes {
             stripe.lock().sets.iter().for_each(&mut visit);
         }
+    }
+
+    /// The bytes of the sets that a neighbor is charged for.
+    pub fn charged(&self, owner: PeerId) -> u64 {
+        self.charges.of(owner)
+    }
+
+    /// Charges nobody any more for the sets of some neighbors in one stripe. Returns `false` if there is no such stripe.
+    pub fn disown(&self, stripe: usize, owners: &PeerSet) -> bool {
+        let Some(place) = self.stripes.get(stripe) else {
+            return false;
+        };
+        for set in &place.lock().sets {
+            if owners.contains(set.owner()) {
+                set.change_owner(NOBODY, &self.charges);
+            }
+        }
+        true
     }
 
     /// The number of sets, and the bytes of sets and of the index.

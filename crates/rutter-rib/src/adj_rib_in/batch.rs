@@ -349,7 +349,7 @@ impl Batch {
     ) -> Common {
         let policy = &sender.neighbor.import;
         let verdict = policy.check_attributes(&sender.data, attributes, next_hop, family);
-        let set = self.intern(rib, attributes, next_hop, in_mp);
+        let set = self.intern(rib, sender.peer, attributes, (next_hop, in_mp));
         if set.audience() == AUDIENCE_UNKNOWN && sender.neighbor.kind != PeerKind::Collector {
             rib.assign_audience(&set, attributes);
         }
@@ -373,9 +373,9 @@ impl Batch {
     fn intern(
         &mut self,
         rib: &Rib,
+        owner: PeerId,
         attributes: &Attributes<'_>,
-        next_hop: NextHop,
-        in_mp: bool,
+        (next_hop, in_mp): (NextHop, bool),
     ) -> AttrSet {
         let mut octets = [0; 32];
         let mp_next_hop = if in_mp {
@@ -386,13 +386,13 @@ impl Batch {
         if let Some(block) = attributes.canonical_slice() {
             return rib
                 .store
-                .intern(block, mp_next_hop, || Summary::of(attributes));
+                .intern(owner, block, mp_next_hop, || Summary::of(attributes));
         }
         self.canonical.clear();
         attributes.write_canonical(&mut self.canonical);
         let block = &self.canonical;
         let summary = || Summary::of(&Attributes::from_canonical(block));
-        rib.store.intern(block, mp_next_hop, summary)
+        rib.store.intern(owner, block, mp_next_hop, summary)
     }
 
     /// The operations for one shard.

@@ -2,6 +2,7 @@
 
 pub(crate) mod attr_set;
 pub(crate) mod batch;
+pub(crate) mod charges;
 pub(crate) mod class_table;
 pub(crate) mod edit;
 pub(crate) mod epochs;

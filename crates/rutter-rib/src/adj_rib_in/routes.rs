@@ -132,13 +132,14 @@ mod tests {
     use super::*;
     use crate::PeerId;
     use crate::adj_rib_in::attr_set::{AttrStore, Summary};
+    use crate::adj_rib_in::charges::NOBODY;
     use crate::adj_rib_in::route::State;
     use crate::adj_rib_in::verdict::Verdict;
 
     /// A route that is identified by its path identifier.
     fn route(store: &AttrStore, path_id: u32) -> Route {
         Route {
-            attrs: store.intern(&[0x40, 1, 1, 0], &[], Summary::default),
+            attrs: store.intern(NOBODY, &[0x40, 1, 1, 0], &[], Summary::default),
             path_id,
             peer: PeerId(1),
             state: State::default(),

@@ -122,6 +122,7 @@ impl Apply<'_> {
     pub fn count<K: Stored>(&self, tally: Tally) {
         if let Some(peer) = self.topology.peer(self.peer) {
             peer.counts.add(K::FAMILY, &tally);
+            self.topology.count_routes(&tally);
         }
     }
 }

@@ -1,16 +1,19 @@
-//! The sweeper: removes stale routes and those of ended sessions in slices, for all peers in one walk.
+//! The sweeper: edits routes in slices, for all peers in one walk. It removes stale routes and those of ended sessions, makes
+//! stale routes long-lived, and reorders destinations after a neighbor's rank changed.
 
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
 
+use crate::adj_rib_in::attr_set::SetFlags;
 use crate::adj_rib_in::edit::Edited;
 use crate::adj_rib_in::epochs::{EPOCHS, EpochSet};
-use crate::adj_rib_in::route::Route;
+use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::shard::{Slice, Stored};
 use crate::adj_rib_in::table::Id;
+use crate::peer_set::PeerSet;
 use crate::topology::Topology;
 use crate::{FeedEvent, PeerId, Rib};
 
-/// The routes that a thread has yet to remove: stale ones, and those of its ended sessions. Each step takes some hundred
+/// The routes that a thread has yet to edit: stale ones, and those of its ended sessions. Each step takes some hundred
 /// microseconds, so that the thread can serve others in between.
 #[derive(Default)]
 pub struct Sweeper {
@@ -25,13 +28,42 @@ pub struct Sweeper {
 #[derive(Default)]
 struct Work {
     removals: Vec<Removal>,
+    /// The stale routes that become long-lived (RFC 9494).
+    long_lived: Vec<StaleRoutes>,
+    /// The neighbors whose rank in the decision process changed. [`Topology::rank_walks`] counts each.
+    ranked: Vec<PeerId>,
     /// The neighbors that are removed at the end.
     leaving: Vec<PeerId>,
 }
 
 impl Work {
     fn is_empty(&self) -> bool {
-        self.removals.is_empty() && self.leaving.is_empty()
+        self.removals.is_empty()
+            && self.long_lived.is_empty()
+            && self.ranked.is_empty()
+            && self.leaving.is_empty()
+    }
+}
+
+/// The stale routes of a peer and family.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StaleRoutes {
+    pub peer: PeerId,
+    pub family: Family,
+    pub epochs: EpochSet,
+    /// As in [`Removal`].
+    pub generation: u64,
+}
+
+impl StaleRoutes {
+    /// Returns whether routes of these epochs are still stale, and forgets the epochs that are not.
+    fn are_due(&mut self, topology: &Topology) -> bool {
+        let Some(peer) = topology.peer(self.peer) else {
+            return false;
+        };
+        let epochs = &peer.epochs[self.family];
+        self.epochs = self.epochs.and(epochs.stale);
+        epochs.generation == self.generation && !self.epochs.is_empty()
     }
 }
 
@@ -53,6 +85,8 @@ struct WalkPosition {
     family: usize,
     shard: usize,
     id: Id,
+    /// After all families: the stripe of the attribute store.
+    stripe: usize,
 }
 
 impl Sweeper {
@@ -63,6 +97,15 @@ impl Sweeper {
 
     pub(crate) fn add(&mut self, removal: Removal) {
         self.next.removals.push(removal);
+    }
+
+    pub(crate) fn add_long_lived(&mut self, routes: StaleRoutes) {
+        self.next.long_lived.push(routes);
+    }
+
+    /// Reorders the destinations with routes of a neighbor whose rank changed. [`Topology::rank_walks`] must count it already.
+    pub(crate) fn add_ranked(&mut self, peer: PeerId) {
+        self.next.ranked.push(peer);
     }
 
     /// Removes a neighbor after the routes that were added before.
@@ -99,10 +142,16 @@ impl Sweeper {
         let removals = &mut self.current.removals;
         removals.retain_mut(|removal| removal.is_due(&topology));
         let removed = Removed::of(removals, K::FAMILY);
-        let shard = rib
-            .shards
-            .get(self.position.shard)
-            .filter(|_| !removed.is_empty());
+        let long_lived = &mut self.current.long_lived;
+        long_lived.retain_mut(|routes| routes.are_due(&topology));
+        let long_lived = LongLived::of(long_lived, K::FAMILY);
+        let holds = |peer: &PeerId| {
+            let peer = topology.peer(*peer);
+            peer.is_some_and(|peer| peer.counts.received(K::FAMILY, EpochSet::ALL) > 0)
+        };
+        let ranked: PeerSet = self.current.ranked.iter().copied().filter(holds).collect();
+        let has_work = !removed.is_empty() || !long_lived.is_empty() || !ranked.is_empty();
+        let shard = rib.shards.get(self.position.shard).filter(|_| has_work);
         let Some(shard) = shard else {
             self.position = WalkPosition {
                 family: self.position.family + 1,
@@ -117,14 +166,19 @@ impl Sweeper {
         };
         let mut swept = Vec::new();
         let is_active = rib.feed.is_active();
-        let edit = |prefix: K, route: &Route| match removed.find(route) {
-            None => Edited::Keep,
-            Some(is_published) => {
-                if is_published && is_active {
-                    swept.push((route.peer, (prefix.into(), route.path_id)));
-                }
-                Edited::Remove
+        let edit = |prefix: K, route: &Route| {
+            let is_published = match removed.find(route) {
+                Some(is_published) => is_published,
+                None => match long_lived.edit(route) {
+                    Edited::Remove => true,
+                    Edited::Keep if ranked.contains(route.peer) => return Edited::Rank,
+                    edited => return edited,
+                },
+            };
+            if is_published && is_active {
+                swept.push((route.peer, (prefix.into(), route.path_id)));
             }
+            Edited::Remove
         };
         let next = shard.lock().edit_routes::<K>(&slice, edit);
         publish(rib, swept);
@@ -137,7 +191,22 @@ impl Sweeper {
         }
     }
 
+    /// Charges nobody any more for sets that others share with the neighbors that leave, some of them in a step. Returns
+    /// whether there was anything to do.
+    fn disown_sets(&mut self, rib: &Rib) -> bool {
+        let leaving = self.current.leaving.iter().copied();
+        let charged: PeerSet = leaving
+            .filter(|peer| rib.store.charged(*peer) > 0)
+            .collect();
+        let stripe = self.position.stripe;
+        self.position.stripe += 1;
+        !charged.is_empty() && rib.store.disown(stripe, &charged)
+    }
+
     fn finish(&mut self, rib: &Rib) {
+        if self.disown_sets(rib) {
+            return;
+        }
         let mut topology = rib.topology.write();
         for mut removal in self.current.removals.drain(..) {
             if removal.is_due(&topology)
@@ -147,6 +216,8 @@ impl Sweeper {
                 epochs.removing = epochs.removing.minus(removal.epochs);
             }
         }
+        self.current.long_lived.clear();
+        topology.rank_walks -= self.current.ranked.drain(..).count() as u32;
         let leaving = std::mem::take(&mut self.current.leaving);
         if !leaving.is_empty() {
             topology.remove_all(&leaving);
@@ -200,9 +271,44 @@ impl Removed {
         self.0.is_empty()
     }
 
-    /// If a route is to be removed: whether readers of the feed learn of it.
+    /// If a route is to be removed, whether readers of the feed learn of it.
     fn find(&self, route: &Route) -> Option<bool> {
         let of_peer = self.0.get(route.peer.index())?;
         of_peer[usize::from(route.state.epoch())]
+    }
+}
+
+/// The epochs of a family whose routes become long-lived stale, by peer.
+struct LongLived(Vec<(PeerId, EpochSet)>);
+
+impl LongLived {
+    fn of(all: &[StaleRoutes], family: Family) -> Self {
+        let of_family = all.iter().filter(|routes| routes.family == family);
+        let mut epochs: Vec<_> = of_family.map(|one| (one.peer, one.epochs)).collect();
+        epochs.sort_unstable_by_key(|(peer, _)| *peer);
+        LongLived(epochs)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the outcome for a route.
+    fn edit(&self, route: &Route) -> Edited {
+        if self.0.is_empty() || route.state.has(State::LONG_LIVED_STALE) {
+            return Edited::Keep;
+        }
+        let first = self.0.partition_point(|(peer, _)| *peer < route.peer);
+        let of_peer = self.0[first..].iter();
+        let mut of_peer = of_peer.take_while(|(peer, _)| *peer == route.peer);
+        if !of_peer.any(|(_, epochs)| epochs.contains(route.state.epoch())) {
+            return Edited::Keep;
+        }
+        if route.attrs.summary().flags.has(SetFlags::NO_LLGR) {
+            return Edited::Remove;
+        }
+        let mut kept = route.clone();
+        kept.state = kept.state.with(State::LONG_LIVED_STALE, true);
+        Edited::Replace(kept)
     }
 }

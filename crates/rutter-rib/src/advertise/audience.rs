@@ -7,7 +7,7 @@ use rutter_policy::{AudienceSpec, ChangesId, ExportPolicy, Recipient, Rtt};
 use rutter_wire::attr::Attributes;
 
 use crate::PeerId;
-use crate::adj_rib_in::attr_set::AttrSet;
+use crate::adj_rib_in::attr_set::{AttrSet, AttrStore};
 use crate::adj_rib_in::verdict::ClassId;
 use crate::allocation::allocated;
 use crate::peer_set::PeerSet;
@@ -197,8 +197,24 @@ pub(crate) struct Audiences {
     policy: std::sync::Arc<ExportPolicy>,
     audiences: Vec<Audience>,
     by_spec: HashMap<AudienceSpec, u32>,
+    /// The numbers of audiences that are free.
+    free: Vec<u32>,
     /// The number of audiences above which unused ones are searched for.
     most: usize,
+    search: Option<Search>,
+    /// About the bytes of the sets of peers: those of each audience when it was added.
+    heap: usize,
+}
+
+/// A search for audiences that no attribute set uses, in steps.
+#[derive(Clone)]
+struct Search {
+    /// The next part of the attribute store.
+    next: usize,
+    /// By number of the audience.
+    is_used: Vec<bool>,
+    /// The attribute sets seen so far.
+    sets: usize,
 }
 
 /// Below this number a search for unused audiences is not worth it.
@@ -210,7 +226,10 @@ impl Audiences {
             policy,
             audiences: vec![Audience::default()],
             by_spec: HashMap::new(),
+            free: Vec::new(),
             most: MOST,
+            search: None,
+            heap: 0,
         }
     }
 
@@ -220,22 +239,66 @@ impl Audiences {
 
     /// The number of audiences, everybody included, and about how many bytes they take.
     pub fn size(&self) -> (u64, u64) {
+        let each: usize = self.audiences.iter().map(Audience::heap).sum();
+        (self.count() as u64, (self.lists() + each) as u64)
+    }
+
+    /// About the bytes, without a walk.
+    pub fn about_bytes(&self) -> u64 {
+        (self.lists() + self.heap) as u64
+    }
+
+    fn lists(&self) -> usize {
         let list = allocated(self.audiences.capacity() * size_of::<Audience>());
         let index = allocated(self.by_spec.capacity() * size_of::<(AudienceSpec, u32)>());
-        let each: usize = self.audiences.iter().map(Audience::heap).sum();
-        (self.audiences.len() as u64, (list + index + each) as u64)
+        list + index
     }
 
-    /// Returns whether it is time to compute all audiences again, so that unused ones go: a peer may ask for another
-    /// with every route.
-    pub fn are_many(&self) -> bool {
-        self.audiences.len() > self.most
+    /// The number of audiences that are not free.
+    fn count(&self) -> usize {
+        self.audiences.len() - self.free.len()
     }
 
-    /// Notes that all present audiences are in use, by `sets` attribute sets. The next search comes when it costs
-    /// little per audience.
-    pub fn are_in_use(&mut self, sets: usize) {
-        self.most = MOST.max(2 * self.audiences.len()).max(sets / 16);
+    /// Searches for unused audiences if there are many: a peer may ask for another with every route. Each call looks at
+    /// one part of the attribute store. The next search comes when it costs little per audience.
+    pub fn search_unused(&mut self, store: &AttrStore) {
+        if self.search.is_none() && self.count() > self.most {
+            self.search = Some(Search {
+                next: 0,
+                is_used: vec![false; self.audiences.len()],
+                sets: 0,
+            });
+        }
+        let Some(mut search) = self.search.take() else {
+            return;
+        };
+        let has_part = store.visit_stripe(search.next, |set| {
+            search.sets += 1;
+            if let Some(is_used) = search.is_used.get_mut(set.audience() as usize) {
+                *is_used = true;
+            }
+        });
+        search.next += 1;
+        match has_part {
+            true => self.search = Some(search),
+            false => self.free_unused(&search),
+        }
+    }
+
+    fn free_unused(&mut self, search: &Search) {
+        // The first is that of everybody.
+        for index in 1..search.is_used.len() {
+            let audience = &mut self.audiences[index];
+            if !search.is_used[index]
+                && let Some(spec) = audience.spec.take()
+            {
+                self.heap = self.heap.saturating_sub(audience.heap());
+                *audience = Audience::default();
+                self.by_spec.remove(&spec);
+                self.free.push(index as u32);
+            }
+        }
+        self.most = MOST.max(2 * self.count()).max(search.sets / 16);
     }
 
     /// The audience of an attribute set, which [`Audiences::assign`] must have computed.
@@ -275,18 +338,32 @@ impl Audiences {
         let index = match self.by_spec.get(&spec) {
             Some(index) => *index,
             None => {
-                let index = self.audiences.len() as u32;
                 let mut audience = Audience {
                     spec: Some(spec.clone()),
                     ..Audience::default()
                 };
                 peers.for_each(|(peer, client)| audience.add_peer(peer, client, &self.policy));
-                self.audiences.push(audience);
+                self.heap += audience.heap();
+                let index = self.insert(audience);
                 self.by_spec.insert(spec, index);
                 index
             }
         };
+        if let Some(search) = &mut self.search
+            && let Some(is_used) = search.is_used.get_mut(index as usize)
+        {
+            *is_used = true;
+        }
         set.set_audience(index);
+    }
+
+    fn insert(&mut self, audience: Audience) -> u32 {
+        if let Some(index) = self.free.pop() {
+            self.audiences[index as usize] = audience;
+            return index;
+        }
+        self.audiences.push(audience);
+        (self.audiences.len() - 1) as u32
     }
 
     pub fn add_peer(&mut self, peer: PeerId, client: Client) {

@@ -10,6 +10,7 @@ use rutter_policy::{
 use rutter_wire::attr::{self, Attributes, code};
 
 use crate::adj_rib_in::attr_set::{AttrStore, Summary};
+use crate::adj_rib_in::charges::NOBODY;
 use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::verdict::Verdict;
 use crate::advertise::audience::Audiences;
@@ -147,7 +148,7 @@ fn sets() -> Vec<AttrSet> {
         for (flags, code, value) in more {
             attr::write_attr(&mut block, *flags, *code, value);
         }
-        store.intern(&block, next_hop, || {
+        store.intern(NOBODY, &block, next_hop, || {
             Summary::of(&Attributes::from_canonical(&block))
         })
     };

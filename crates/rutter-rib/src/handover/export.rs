@@ -195,6 +195,7 @@ impl<E, S: FnMut(&[u8]) -> Result<(), E>> Export<'_, S> {
             result = self.begin(Tag::AttributeSet);
             self.out.octets(set.block());
             self.out.octets(set.mp_next_hop());
+            self.out.number(set.owner().0);
             self.out.bool(set.audience() != AUDIENCE_UNKNOWN);
             sets.insert(set.address(), sets.len() as u32);
         });

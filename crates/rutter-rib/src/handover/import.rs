@@ -196,7 +196,8 @@ impl TableImport<'_> {
         let next_hop = item.octets("next hop")?;
         let attributes = Attributes::from_canonical(block);
         let summary = || Summary::of(&attributes);
-        let set = self.rib.store.intern(block, next_hop, summary);
+        let owner = PeerId(item.number("neighbor of attributes")?);
+        let set = self.rib.store.intern(owner, block, next_hop, summary);
         if item.bool("audience")? {
             self.rib.assign_audience(&set, &attributes);
         }

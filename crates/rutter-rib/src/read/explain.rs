@@ -6,6 +6,7 @@ use rutter_wire::attr::Attributes;
 use smallvec::SmallVec;
 
 use crate::adj_rib_in::attr_set::{AttrSet, Summary};
+use crate::adj_rib_in::charges::NOBODY;
 use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::shard::Stored;
 use crate::adj_rib_in::table::accepted;
@@ -90,7 +91,7 @@ impl Rib {
         let mut block = Vec::new();
         attributes.write_canonical(&mut block);
         let summary = || Summary::of(&Attributes::from_canonical(&block));
-        let attrs = self.store.intern(&block, mp_next_hop, summary);
+        let attrs = self.store.intern(NOBODY, &block, mp_next_hop, summary);
         self.assign_audience(&attrs, &attrs.attributes());
         let mut routes = match prefix {
             Prefix::V4(prefix) => self.routes_of(prefix),

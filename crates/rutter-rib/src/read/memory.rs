@@ -1,10 +1,13 @@
 //! The table's memory by purpose.
 
-use rutter_net::{Ipv4Prefix, Ipv6Prefix};
+use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
 
-use crate::Rib;
+use crate::adj_rib_in::attr_set::AttrStore;
+use crate::adj_rib_in::epochs::EpochSet;
 use crate::adj_rib_in::shard::Stored;
-use crate::adj_rib_in::table::Id;
+use crate::adj_rib_in::table::{Destination, Id};
+use crate::topology::Topology;
+use crate::{PeerId, Rib};
 
 /// Memory of one purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +51,46 @@ impl Rib {
         rows
     }
 
+    /// About the bytes that the table takes now, for a limit: as [`Rib::memory`], but without a walk. Lists of more than
+    /// two routes are estimated from their number.
+    pub fn memory_in_use(&self) -> u64 {
+        let (_, sets, index) = self.store.size();
+        let (mut destinations, mut tables) = (0, 0);
+        for shard in &self.shards {
+            let shard = shard.lock();
+            let ipv4 = Ipv4Prefix::table(&shard);
+            let ipv6 = Ipv6Prefix::table(&shard);
+            destinations += ipv4.len() + ipv6.len();
+            for (pages, index) in [ipv4.size(), ipv6.size()] {
+                tables += pages + index;
+            }
+        }
+        let routes = {
+            let topology = self.topology.read();
+            tables += topology.audiences.about_bytes() as usize;
+            topology.routes()
+        };
+        let more = routes.saturating_sub(destinations as u64);
+        let groups = self.groups.read();
+        let logs: usize = groups.iter().map(|group| group.retained()).sum();
+        sets + index + (tables + logs) as u64 + more * OUTGROWN_BYTES
+    }
+
+    /// The bytes that a neighbor is charged for: its attribute sets, and an upper bound for its routes, those that wait to
+    /// be removed included. Equal sets are charged once, to the neighbor that announced them last.
+    pub fn peer_memory(&self, peer: PeerId) -> u64 {
+        self.topology.read().memory_of(peer, &self.store)
+    }
+
+    /// The neighbors with an established session and the bytes that each is charged for.
+    pub fn memory_by_peer(&self) -> Vec<(PeerId, u64)> {
+        let topology = self.topology.read();
+        let established = topology.iter().filter(|(_, held)| held.session.is_some());
+        established
+            .map(|(peer, _)| (peer, topology.memory_of(peer, &self.store)))
+            .collect()
+    }
+
     /// Releases memory that a burst of changes left behind: unused attribute sets and working memory. Call it in
     /// quiet moments: the next changes allocate it again.
     pub fn release_buffers(&self) {
@@ -86,6 +129,30 @@ impl Rib {
         })
     }
 }
+
+impl Topology {
+    fn memory_of(&self, peer: PeerId, store: &AttrStore) -> u64 {
+        let Some(held) = self.peer(peer) else {
+            return 0;
+        };
+        let routes = |family, bytes| {
+            let routes = held.counts.received(family, EpochSet::ALL);
+            u64::from(routes) * bytes
+        };
+        routes(Family::Ipv4Unicast, route_bytes::<Ipv4Prefix>())
+            + routes(Family::Ipv6Unicast, route_bytes::<Ipv6Prefix>())
+            + store.charged(peer)
+    }
+}
+
+/// The bytes of a route that has its destination alone: the destination, and its place in an index that is half full. No
+/// route takes more.
+const fn route_bytes<K>() -> u64 {
+    (size_of::<Destination<K>>() + 2 * (size_of::<Id>() + 1)) as u64
+}
+
+/// About the bytes of a further route of a destination.
+const OUTGROWN_BYTES: u64 = 24;
 
 /// The destinations visited under one hold of a shard's lock.
 const SLICE: usize = 8 * 1024;

@@ -135,19 +135,6 @@ impl Topology {
             .map(|(peer, new)| (*peer, new.client.clone()))
             .collect()
     }
-
-    /// Drops the audiences that no attribute set uses. O(attribute sets).
-    fn forget_unused_audiences(&mut self, rib: &Rib) {
-        let policy = Arc::clone(self.audiences.policy());
-        self.audiences = Audiences::new(policy);
-        rib.store.shrink();
-        let mut sets = 0;
-        rib.store.for_each(|set| {
-            self.assign_audience(set);
-            sets += 1;
-        });
-        self.audiences.are_in_use(sets);
-    }
 }
 
 impl Rib {
@@ -161,9 +148,7 @@ impl Rib {
         drop(topology);
         let mut topology = self.topology.write();
         topology.assign_audience(set);
-        if topology.audiences.are_many() {
-            topology.forget_unused_audiences(self);
-        }
+        topology.audiences.search_unused(&self.store);
     }
 
     /// Replaces the exchange-wide action communities. Clients are sent only the destinations for which the new policy

@@ -61,16 +61,6 @@ impl Rib {
         self.forget_unused_classes();
     }
 
-    /// Reorders destinations after the rank of a peer changed; [`Topology::rank_walks`] counts this walk already.
-    pub(crate) fn reorder_routes_of(&self, peer: PeerId) {
-        let due = Reevaluation {
-            judged: false,
-            ranked: true,
-        };
-        self.reevaluate(&[(peer, due)], &mut WalkProgress::new(self, &mut || {}));
-        self.topology.write().rank_walks -= 1;
-    }
-
     /// Evaluates the routes of a neighbor again under its present policy.
     pub fn reevaluate_import(&self, peer: PeerId) {
         self.reevaluate_imports(&[peer], || {});

@@ -712,7 +712,7 @@ fn a_restart_with_another_identifier_reorders_its_routes() {
         world::block(1, &attrs(1), Family::Ipv4Unicast)
     );
     world.down(0, Retain::Stale);
-    world.clients[0] = Some(world::Client::up_as(&world.rib, 0, false, 1));
+    world.up_as(0, 1);
     world.announce(0, &[prefix(1)], &attrs(0));
     world.settle();
     assert_eq!(

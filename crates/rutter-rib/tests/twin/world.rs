@@ -282,6 +282,13 @@ impl World {
         self.clients[usize::from(peer)] = Some(client);
     }
 
+    /// As [`World::up`], with another BGP Identifier than usual.
+    pub fn up_as(&mut self, peer: u16, remote_bgp_id: u32) {
+        let family = FamilyInfo::default();
+        let client = Client::up_with(&self.rib, peer, family, remote_bgp_id, &mut self.sweeper);
+        self.clients[usize::from(peer)] = Some(client);
+    }
+
     pub fn down(&mut self, peer: u16, retain: Retain) {
         if self.clients[usize::from(peer)].take().is_some() {
             let sweeper = &mut self.sweeper;
@@ -527,7 +534,7 @@ impl World {
 
 impl Client {
     pub fn up(rib: &Rib, peer: u16, add_path: bool) -> Self {
-        Client::up_as(rib, peer, add_path, bgp_id(peer))
+        Client::up_in_steps(rib, peer, add_path, &mut Sweeper::default())
     }
 
     /// As [`Client::up`] with routes of former sessions that the sweeper removes.
@@ -537,15 +544,6 @@ impl Client {
             ..FamilyInfo::default()
         };
         Client::up_with(rib, peer, family, bgp_id(peer), sweeper)
-    }
-
-    /// Establishes the session with another BGP Identifier than usual.
-    pub fn up_as(rib: &Rib, peer: u16, add_path: bool, remote_bgp_id: u32) -> Self {
-        let family = FamilyInfo {
-            add_path_send: add_path,
-            ..FamilyInfo::default()
-        };
-        Client::up_with(rib, peer, family, remote_bgp_id, &mut Sweeper::default())
     }
 
     /// Establishes a session with several paths a prefix in both directions.

@@ -1,0 +1,107 @@
+//! The memory of the table, and the neighbors that are charged for it.
+
+mod lab;
+
+use lab::*;
+use rutter_net::PerFamily;
+use rutter_rib::*;
+use rutter_wire::attr::code;
+
+const CLIENT: PeerKind = PeerKind::RouteServerClient;
+
+/// The bytes that an IPv4 route counts.
+const ROUTE_BYTES: u64 = 50;
+
+/// The bytes that `memory` counts for attribute sets.
+fn set_bytes(lab: &Lab) -> u64 {
+    let rows = lab.rib.memory();
+    let row = rows.iter().find(|row| row.what == "attribute sets");
+    row.map_or(0, |row| row.bytes)
+}
+
+fn charged(lab: &Lab) -> [u64; 3] {
+    [0, 1, 2].map(|peer| lab.rib.peer_memory(PeerId(peer)))
+}
+
+fn end(lab: &mut Lab, peer: u16) {
+    lab.streams[usize::from(peer)] = None;
+    let nothing = PerFamily::both(Retain::Nothing);
+    lab.rib.session_down(PeerId(peer), nothing);
+}
+
+#[test]
+fn the_sum_of_all_charges_is_the_memory() {
+    let mut lab = Lab::new(&[(CLIENT, 1), (CLIENT, 2), (CLIENT, 3)]);
+    for number in 0..200_u32 {
+        let peer = (number % 3) as u16;
+        let prefix = format!("10.0.{number}.0/24");
+        lab.announce(peer, &Block::new(&[7, 1 + number % 50]).0, &prefix);
+    }
+    let all: u64 = charged(&lab).iter().sum();
+    assert_eq!(all, set_bytes(&lab) + 200 * ROUTE_BYTES);
+    (0..3).for_each(|peer| end(&mut lab, peer));
+    assert_eq!((charged(&lab), set_bytes(&lab)), ([0; 3], 0));
+}
+
+#[test]
+fn nobody_is_charged_for_what_others_announced_later() {
+    let mut lab = Lab::new(&[(CLIENT, 1), (CLIENT, 2), (CLIENT, 3)]);
+    let block = Block::new(&[7; 60]).0;
+    lab.announce(0, &block, "10.0.0.0/24");
+    let [of_first, ..] = charged(&lab);
+    // A set that all announce is charged to the last.
+    lab.announce(1, &block, "10.0.0.0/24");
+    let [first, second, _] = charged(&lab);
+    assert_eq!((first, second), (ROUTE_BYTES, of_first));
+    lab.announce(0, &block, "10.0.1.0/24");
+    assert_eq!(charged(&lab), [of_first + ROUTE_BYTES, ROUTE_BYTES, 0]);
+    // The neighbor is gone, and its id with it. The set stays, because another uses it.
+    end(&mut lab, 0);
+    lab.rib.remove_neighbor(PeerId(0));
+    let other = lab.rib.add_neighbor(neighbor(1, CLIENT, 1)).unwrap();
+    assert_eq!((other, charged(&lab)), (PeerId(0), [0, ROUTE_BYTES, 0]));
+    assert!(set_bytes(&lab) > 0);
+    end(&mut lab, 1);
+    assert_eq!((charged(&lab), set_bytes(&lab)), ([0; 3], 0));
+}
+
+/// The bound without a walk must be near the exact figure.
+#[test]
+fn the_memory_in_use_is_about_what_the_rows_say() {
+    let mut lab = Lab::new(&[(CLIENT, 1), (CLIENT, 2), (CLIENT, 3)]);
+    for number in 0..9_000_u32 {
+        let prefix = format!("10.{}.{}.0/24", number / 3 / 256, number / 3 % 256);
+        let block = Block::new(&[7, 1 + number % 5_000]).0;
+        lab.announce((number % 3) as u16, &block, &prefix);
+    }
+    let in_use = lab.rib.memory_in_use();
+    let exact: u64 = lab.rib.memory().iter().map(|row| row.bytes).sum();
+    let ratio = in_use as f64 / exact as f64;
+    assert!((0.95..1.2).contains(&ratio), "{in_use} of {exact}");
+}
+
+/// Attributes with the action community `0:asn`.
+fn not_to(asn: u16) -> Vec<u8> {
+    let [high, low] = asn.to_be_bytes();
+    let block = Block::new(&[7]);
+    block.with(0xc0, code::COMMUNITIES, &[0, 0, high, low]).0
+}
+
+/// A peer may ask for another audience with every route. Unused ones go, in steps.
+#[test]
+fn unused_audiences_are_used_again() {
+    let mut lab = Lab::new(&[(CLIENT, 1), (CLIENT, 2), (CLIENT, 3)]);
+    for number in 0..20_000_u32 {
+        lab.announce(0, &not_to(number as u16), "10.0.0.0/24");
+    }
+    let rows = lab.rib.memory();
+    let audiences = rows.iter().find(|row| row.what.starts_with("audiences"));
+    let count = audiences.map_or(0, |row| row.count);
+    assert!(count < 3_000, "{count}");
+    // They still serve the clients: AS2 is left out.
+    lab.received(PeerId(1));
+    lab.received(PeerId(2));
+    lab.announce(0, &not_to(2), "10.0.1.0/24");
+    assert_eq!(lab.block(1), None);
+    assert!(lab.block(2).is_some());
+}
