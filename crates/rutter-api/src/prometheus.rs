@@ -54,6 +54,10 @@ fn process(page: &mut Page, status: &StatusRow) {
     page.sample(Name::Threads, &[], status.threads.into());
     page.sample(Name::CpuSeconds, &[], status.cpu_s);
     page.sample(Name::ResidentBytes, &[], status.rss_bytes as f64);
+    page.sample(Name::TableBytes, &[], status.table_bytes as f64);
+    page.sample(Name::TableLimit, &[], status.table_limit_bytes as f64);
+    let exceeded = status.table_limit_exceeded;
+    page.sample(Name::TableLimitExceeded, &[], exceeded as f64);
     let deferral = status.selection_deferral.as_ref();
     let (awaited, remaining_s) = deferral.map_or((0, 0), |d| (d.awaited.len(), d.remaining_s));
     page.sample(Name::DeferralAwaited, &[], awaited as f64);
@@ -76,6 +80,8 @@ fn session(page: &mut Page, peer: &PeerRow) {
     page.sample(Name::PeerPathsNotKept, &who, s.paths_not_kept as f64);
     page.sample(Name::PeerRoutesBlocked, &who, s.blocked_routes as f64);
     page.sample(Name::PeerOutLimit, &who, s.out_limit_exceeded as f64);
+    page.sample(Name::PeerMemory, &who, s.memory_bytes as f64);
+    page.sample(Name::PeerMemoryLimit, &who, s.memory_limit_exceeded as f64);
     page.sample(Name::PeerUnsent, &who, s.unsent_bytes as f64);
     page.sample(
         Name::PeerCatchingUp,
@@ -187,6 +193,9 @@ metrics! {
     Threads = "rutter_threads", "gauge", "I/O threads.";
     CpuSeconds = "process_cpu_seconds_total", "counter", "CPU seconds used, user and system.";
     ResidentBytes = "process_resident_memory_bytes", "gauge", "Resident set size.";
+    TableBytes = "rutter_table_memory_bytes", "gauge", "About the bytes of the table, as daemon.max-memory counts them.";
+    TableLimit = "rutter_table_memory_limit_bytes", "gauge", "The most bytes for the table (daemon.max-memory).";
+    TableLimitExceeded = "rutter_table_memory_limit_exceeded_total", "counter", "Sessions that were reset because the table exceeded daemon.max-memory.";
     DeferralAwaited = "rutter_selection_deferral_neighbors", "gauge", "Neighbors that Rutter waits for after a restart, before it advertises routes.";
     DeferralSeconds = "rutter_selection_deferral_seconds", "gauge", "Seconds until that wait ends at the latest; 0 without one.";
     Peers = "rutter_peers", "gauge", "Sessions by state (RFC 4271).";
@@ -197,6 +206,8 @@ metrics! {
     PeerPathsNotKept = "rutter_peer_paths_not_kept_total", "counter", "Paths that were not kept, because the neighbor has more than 1,024 of one prefix (RFC 7911).";
     PeerRoutesBlocked = "rutter_peer_routes_blocked_total", "counter", "Routes that were not kept, because the neighbor was above max-prefix with the action block.";
     PeerOutLimit = "rutter_peer_out_limit_exceeded_total", "counter", "Times that more prefixes were advertised than max-prefix-out allows.";
+    PeerMemory = "rutter_peer_memory_bytes", "gauge", "Bytes that the neighbor's attribute sets take, and at most its routes; max-memory limits them.";
+    PeerMemoryLimit = "rutter_peer_memory_limit_exceeded_total", "counter", "Times that the neighbor's routes took more than max-memory allows.";
     PeerUnsent = "rutter_peer_unsent_bytes", "gauge", "Bytes of UPDATEs that wait for the client's socket.";
     PeerCatchingUp = "rutter_peer_catching_up", "gauge", "1 if the client fell behind and receives its routes from the table.";
     PeerBytes = "rutter_peer_bytes_total", "counter", "Bytes by direction.";

@@ -63,6 +63,7 @@ pub use sections::graceful_restart::GracefulRestart;
 pub use sections::history::History;
 pub use sections::irr::Irr;
 pub use sections::lookup::Lookup;
+pub use sections::max_memory::{MaxMemory, MemoryAction};
 pub use sections::max_prefix::{LimitAction, MaxPrefix};
 pub use sections::metrics::Metrics;
 pub use sections::mrt::Mrt;

@@ -1,15 +1,14 @@
 //! Back-pressure: while most clients have a backlog, the threads read little from neighbors that send much. While
-//! clients lag too far behind, they read nothing.
-
-use rutter_rib::Rib;
+//! clients lag too far behind, they read nothing. They also read little from these while the table takes too much memory.
 
 use crate::peers::Peers;
+use crate::shared::Shared;
 
 /// The congestion of the table, as one thread sees it.
 #[derive(Default)]
 pub(crate) struct Congestion {
     congested: bool,
-    /// Most clients have a backlog.
+    /// Most clients have a backlog, or the table takes too much memory.
     behind: bool,
     /// The earliest time of the next check for lagging clients.
     next_check_ms: u64,
@@ -21,9 +20,10 @@ const CHECK_MS: u64 = 20;
 impl Congestion {
     /// Updates the state from the table. Returns whether this thread has checked its lagging clients: then the other
     /// threads, which may sleep, must do the same.
-    pub(crate) fn update(&mut self, rib: &Rib, peers: &mut Peers, now_ms: u64) -> bool {
+    pub(crate) fn update(&mut self, shared: &Shared, peers: &mut Peers, now_ms: u64) -> bool {
+        let rib = &shared.rib;
         self.congested = rib.congested();
-        self.behind = rib.is_output_behind();
+        self.behind = rib.is_output_behind() || shared.memory_limits.is_exceeded();
         if !self.congested || now_ms < self.next_check_ms {
             return false;
         }

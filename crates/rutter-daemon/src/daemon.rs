@@ -28,6 +28,7 @@ use crate::logging::LogRing;
 use crate::mailbox::{Command, Mailbox};
 use crate::management::ControlSocket;
 use crate::mrt::Archive;
+use crate::memory_limits::MemoryLimits;
 use crate::neighbor_settings::NeighborSettings;
 use crate::peer_table::{Change, PeerTable};
 use crate::reactor::{self, Reactor, WAKE};
@@ -178,6 +179,7 @@ impl Daemon {
             collected: OnceLock::new(),
             restart,
             upgrades: UpgradeDesk::default(),
+            memory_limits: MemoryLimits::default(),
             sources: FilterSources::default(),
             config: RwLock::new(Arc::new(config)),
         });

@@ -32,6 +32,7 @@ mod logging;
 mod mailbox;
 mod management;
 mod memory;
+mod memory_limits;
 mod missing_routes;
 mod mrt;
 mod neighbor_settings;

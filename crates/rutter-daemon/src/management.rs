@@ -55,6 +55,9 @@ impl Backend for Management {
             established: rows.iter().filter(up).count() as u32,
             cpu_s: cpu_seconds().unwrap_or(0.0),
             rss_bytes: memory::resident().unwrap_or(0),
+            table_bytes: shared.rib.memory_in_use(),
+            table_limit_bytes: shared.memory_limits.limit(shared),
+            table_limit_exceeded: shared.memory_limits.ended(),
             selection_deferral: shared.restart.deferral(shared.clock.now_ms()),
         }
     }
@@ -90,7 +93,8 @@ impl Backend for Management {
     fn sessions(&self) -> Vec<SessionRow> {
         let now_ms = self.0.clock.now_ms();
         let all = self.0.peers.all();
-        all.iter().map(|peer| peer.row(now_ms)).collect()
+        let rib = &self.0.rib;
+        all.iter().map(|peer| peer.row(rib, now_ms)).collect()
     }
 
     fn clear(&self, peers: &[IpAddr], how: ClearHow) -> Result<(), String> {

@@ -24,6 +24,9 @@ pub(crate) fn trim_when_quiet(shared: &Arc<Shared>, end: &Receiver<()>) {
     privileges::yield_to_routing();
     let (mut seen, mut since, mut trim_due) = (0, 0, false);
     while end.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+        // The threads look as they receive. Routes also come from elsewhere: BMP, MRT files.
+        let limits = &shared.memory_limits;
+        limits.check(shared, shared.clock.now_ms());
         let changes = shared.rib.changes();
         let new = changes - seen;
         seen = changes;

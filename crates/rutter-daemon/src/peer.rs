@@ -14,6 +14,7 @@ use rutter_session::{
 use rutter_wire::attr::Malformed;
 
 use crate::connection::Connection;
+use crate::memory_limits::CHECK_AFTER;
 use crate::neighbor_settings::NeighborSettings;
 use crate::peer_log_limits::{LineKind, PeerLogLimits};
 use crate::shared::Shared;
@@ -33,6 +34,10 @@ pub(crate) struct Peer {
     published_state: State,
     /// The neighbor exceeds the prefix limit of the family, and the log has a line about it.
     over_limit: PerFamily<bool>,
+    /// The received bytes since the memory of the neighbor's routes was last compared with its limit.
+    unchecked_bytes: usize,
+    /// The neighbor's routes take too much memory, and the log has a line about it.
+    over_memory: bool,
     /// A connection was accepted: a dynamic neighbor without connections may be removed.
     pub(crate) had_connection: bool,
 }
@@ -76,6 +81,8 @@ impl Peer {
             status,
             published_state: State::Idle,
             over_limit: PerFamily::both(false),
+            unchecked_bytes: 0,
+            over_memory: false,
             had_connection: false,
         }
     }
@@ -255,6 +262,7 @@ impl Peer {
         let id = established.peer;
         drop(established);
         self.over_limit = PerFamily::both(false);
+        self.over_memory = false;
         let retain = keep.map(|keep| if keep { Retain::Stale } else { Retain::Nothing });
         shared.rib.publish_peer_down(id, retain, reason, unix_us);
         if let Some(sweeper) = sweeper {
@@ -293,6 +301,20 @@ impl Peer {
             }
         }
         None
+    }
+
+    /// Counts received bytes. Now and then returns the bytes of the neighbor's routes, if they exceed the limit for the first
+    /// time since they were last within it.
+    pub(crate) fn exceeded_memory(&mut self, rib: &Rib, received: usize) -> Option<u64> {
+        self.unchecked_bytes += received;
+        if self.unchecked_bytes < CHECK_AFTER {
+            return None;
+        }
+        self.unchecked_bytes = 0;
+        let limit = self.settings.config.session.max_memory.limit?;
+        let bytes = rib.peer_memory(self.established.as_ref()?.peer);
+        let was_over = std::mem::replace(&mut self.over_memory, bytes > limit);
+        (bytes > limit && !was_over).then_some(bytes)
     }
 
     /// Publishes the number of routes that the table did not keep, and logs that there are more paths among them.
@@ -421,6 +443,39 @@ impl Peer {
             tracing::warn!(
                 peer = self.name(), %family, received, limit = limit.limit,
                 action = ?limit.action, not_logged = some(not_logged), "prefix limit exceeded"
+            );
+        }
+    }
+
+    /// Logs that the neighbor's routes take too much memory: more than its own limit, or the most in a table above its
+    /// limit.
+    pub(crate) fn log_memory(
+        &self,
+        (bytes, limit, of_table): (u64, u64, bool),
+        limits: &mut PeerLogLimits,
+        now_ms: u64,
+    ) {
+        let Some(not_logged) = limits.pass(self.address(), LineKind::MemoryLimit, now_ms) else {
+            return;
+        };
+        let (peer, not_logged) = (self.name(), some(not_logged));
+        if of_table {
+            tracing::warn!(
+                peer,
+                bytes,
+                limit,
+                not_logged,
+                "the table exceeds daemon.max-memory, and this neighbor's routes take the most"
+            );
+        } else {
+            let action = self.settings.config.session.max_memory.action;
+            tracing::warn!(
+                peer,
+                bytes,
+                limit,
+                ?action,
+                not_logged,
+                "memory limit exceeded"
             );
         }
     }

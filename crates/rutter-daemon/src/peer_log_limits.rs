@@ -21,6 +21,8 @@ pub(crate) enum LineKind {
     Malformed,
     /// A prefix limit was exceeded.
     PrefixLimit,
+    /// A limit on memory was exceeded.
+    MemoryLimit,
     /// Paths were not kept.
     PathsNotKept,
 }

@@ -157,8 +157,12 @@ impl Reactor {
     fn update_congestion(&mut self) {
         let now_ms = self.driver.now_ms;
         let peers = &mut self.driver.peers;
-        if self.congestion.update(&self.shared.rib, peers, now_ms) {
+        if self.congestion.update(&self.shared, peers, now_ms) {
             self.shared.wake_all_but(self.index);
+        }
+        let limits = &self.shared.memory_limits;
+        if limits.is_check_due(now_ms) {
+            limits.check(&self.shared, now_ms);
         }
     }
 

@@ -109,6 +109,7 @@ impl Receiver {
                     peer.status.received.count_bytes(new);
                 }
                 let updates = self.split_messages(driver, key, &input[..total]);
+                driver.check_memory(key.slot, new);
                 if updates > 0 && new <= SINGLE_CHANGES {
                     self.small_shares_until_ms = driver.now_ms + SMALL_SHARES_MS;
                 }

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use mio::net::TcpStream;
 use mio::{Interest, Registry};
-use rutter_config::{LimitAction, MaxPrefix, Neighbor};
+use rutter_config::{LimitAction, MaxPrefix, MemoryAction, Neighbor};
 use rutter_net::{Family, PerFamily};
 use rutter_rib::{PeerId, Sweeper};
 use rutter_session::{
@@ -21,6 +21,7 @@ use crate::connection::{Connection, ConnectionKey};
 use crate::deadlines::Deadlines;
 use crate::key_changes::{KeyChanges, Step};
 use crate::lingering::LingeringSockets;
+use crate::memory_limits::CHECK_AFTER;
 use crate::peer::{EndCause, Peer};
 use crate::peer_log_limits::PeerLogLimits;
 use crate::peers::Peers;
@@ -48,6 +49,8 @@ pub(crate) struct SessionDriver {
     key_changes: KeyChanges,
     /// Removes the routes of sessions that ended.
     sweeper: Sweeper,
+    /// The received bytes since the memory of the table was last compared with its limit.
+    unchecked_bytes: usize,
     /// The time at the start of the turn.
     pub(crate) now_ms: u64,
     unix_us: u64,
@@ -73,6 +76,7 @@ impl SessionDriver {
             log_limits: PeerLogLimits::default(),
             key_changes: KeyChanges::default(),
             sweeper: Sweeper::default(),
+            unchecked_bytes: 0,
             now_ms: 0,
             unix_us: 0,
             stop_by_ms: None,
@@ -254,7 +258,10 @@ impl SessionDriver {
                 }
             }
             Output::StartLongLivedStale(family) => {
-                self.with_id(slot, |r, id| r.rib.start_long_lived_stale(id, family));
+                if let Some(id) = self.peers.get(slot).and_then(|peer| peer.id) {
+                    let rib = &self.shared.rib;
+                    rib.start_long_lived_stale_in_steps(id, family, &mut self.sweeper);
+                }
             }
             Output::Event(event) => self.log_event(slot, &event),
         }
@@ -605,6 +612,48 @@ impl SessionDriver {
             restart_after_s,
         };
         self.handle(slot, input);
+    }
+
+    /// Counts received bytes, and now and then compares the memory of the neighbor and of the table with the limits.
+    pub(crate) fn check_memory(&mut self, slot: usize, received: usize) {
+        self.unchecked_bytes += received;
+        if self.unchecked_bytes >= CHECK_AFTER {
+            self.unchecked_bytes = 0;
+            let limits = &self.shared.memory_limits;
+            limits.check(&self.shared, self.now_ms);
+        }
+        let Some(peer) = self.peers.get_mut(slot) else {
+            return;
+        };
+        let Some(bytes) = peer.exceeded_memory(&self.shared.rib, received) else {
+            return;
+        };
+        let settings = peer.settings.config.session.max_memory;
+        peer.status.count_memory_limit();
+        let exceeded = (bytes, settings.limit.unwrap_or(0), false);
+        peer.log_memory(exceeded, &mut self.log_limits, self.now_ms);
+        let restart_after_s = match settings.action {
+            MemoryAction::Warn => return,
+            MemoryAction::Restart => Some(settings.restart_after_s),
+            MemoryAction::Shutdown => None,
+        };
+        self.handle(slot, Input::OutOfMemory { restart_after_s });
+    }
+
+    /// Ends the session whose routes take the most memory: the table is above its limit.
+    pub(crate) fn end_for_memory(&mut self, slot: usize) {
+        let Some(peer) = self.peers.get_mut(slot) else {
+            return;
+        };
+        let Some(established) = &peer.established else {
+            return;
+        };
+        let bytes = self.shared.rib.peer_memory(established.peer);
+        let limit = self.shared.memory_limits.limit(&self.shared);
+        peer.log_memory((bytes, limit, true), &mut self.log_limits, self.now_ms);
+        let settings = peer.settings.config.session.max_memory;
+        let restart_after_s = Some(settings.restart_after_s);
+        self.handle(slot, Input::OutOfMemory { restart_after_s });
     }
 
     /// Requests all routes of a family from a neighbor, because some are missing that have room now.

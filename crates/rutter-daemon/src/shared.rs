@@ -18,6 +18,7 @@ use crate::handover::UpgradeDesk;
 use crate::listener::Listeners;
 use crate::logging::LogRing;
 use crate::mailbox::{Command, Mailbox};
+use crate::memory_limits::MemoryLimits;
 use crate::mrt::Archive;
 use crate::neighbor_settings::NeighborSettings;
 use crate::peer_table::{Change, PeerTable, Recorded, Run};
@@ -50,6 +51,8 @@ pub(crate) struct Shared {
     pub(crate) restart: Restart,
     /// Hand-overs to a new version.
     pub(crate) upgrades: UpgradeDesk,
+    /// The limit on the memory of the table.
+    pub(crate) memory_limits: MemoryLimits,
     /// The sources of outside data.
     pub(crate) sources: FilterSources,
     /// The services of a collector, in a collector.

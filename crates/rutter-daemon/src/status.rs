@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use rutter_api::{Direction, MessageCounts, NegotiatedRow, SessionRow, SessionState, TimerRow};
 use rutter_config::{Neighbor, NeighborKind};
 use rutter_net::{Family, PerFamily};
-use rutter_rib::PeerId;
+use rutter_rib::{PeerId, Rib};
 use rutter_session::{Feature, Negotiated, OneSidedOffer, Session, State, Stats, Timer};
 use rutter_wire::frame::MessageType;
 use rutter_wire::handover::{BadRecord, Reader, Writer};
@@ -21,6 +21,7 @@ pub(crate) struct PeerStatus {
     pub(crate) paths_not_kept: AtomicU64,
     pub(crate) blocked_routes: AtomicU64,
     out_limit_exceeded: AtomicU64,
+    memory_limit_exceeded: AtomicU64,
     pub(crate) unsent_bytes: AtomicU64,
     pub(crate) catching_up: AtomicBool,
     /// The deadlines of [`Timer::ALL`] in milliseconds; [`u64::MAX`] where a timer does not run.
@@ -84,6 +85,7 @@ impl PeerStatus {
             paths_not_kept: AtomicU64::new(0),
             blocked_routes: AtomicU64::new(0),
             out_limit_exceeded: AtomicU64::new(0),
+            memory_limit_exceeded: AtomicU64::new(0),
             unsent_bytes: AtomicU64::new(0),
             catching_up: AtomicBool::new(false),
             deadlines: Timer::ALL.map(|_| AtomicU64::new(u64::MAX)),
@@ -185,8 +187,13 @@ impl PeerStatus {
         bump(&self.out_limit_exceeded, 1);
     }
 
+    /// Counts that the neighbor's routes took more memory than its limit allows.
+    pub(crate) fn count_memory_limit(&self) {
+        bump(&self.memory_limit_exceeded, 1);
+    }
+
     /// The row of `show peers`.
-    pub(crate) fn row(&self, now_ms: u64) -> SessionRow {
+    pub(crate) fn row(&self, rib: &Rib, now_ms: u64) -> SessionRow {
         let details = self.details.lock();
         let config = &details.config;
         let ago_s = |ms: u64| now_ms.saturating_sub(ms) / 1_000;
@@ -210,6 +217,8 @@ impl PeerStatus {
             paths_not_kept: self.paths_not_kept.load(Ordering::Relaxed),
             blocked_routes: self.blocked_routes.load(Ordering::Relaxed),
             out_limit_exceeded: self.out_limit_exceeded.load(Ordering::Relaxed),
+            memory_bytes: details.peer.map_or(0, |peer| rib.peer_memory(peer)),
+            memory_limit_exceeded: self.memory_limit_exceeded.load(Ordering::Relaxed),
             unsent_bytes: self.unsent_bytes.load(Ordering::Relaxed),
             catching_up: self.catching_up.load(Ordering::Relaxed),
             negotiated: details.negotiated.clone(),

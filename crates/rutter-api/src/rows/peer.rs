@@ -102,6 +102,12 @@ pub struct SessionRow {
     /// How often more prefixes were advertised than `max-prefix-out` allows.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub out_limit_exceeded: u64,
+    /// Bytes that the neighbor's attribute sets take, and at most its routes; `max-memory` limits them.
+    #[serde(default)]
+    pub memory_bytes: u64,
+    /// How often the neighbor's routes took more than `max-memory` allows.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub memory_limit_exceeded: u64,
     /// Bytes of UPDATEs that wait for the client's socket.
     pub unsent_bytes: u64,
     /// The client fell behind and receives its routes from the table.

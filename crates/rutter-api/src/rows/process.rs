@@ -35,6 +35,15 @@ pub struct StatusRow {
     pub cpu_s: f64,
     /// Resident set size, bytes.
     pub rss_bytes: u64,
+    /// About the bytes of the table, as `daemon.max-memory` counts them.
+    #[serde(default)]
+    pub table_bytes: u64,
+    /// The most bytes for the table.
+    #[serde(default)]
+    pub table_limit_bytes: u64,
+    /// Sessions that were reset because the table exceeded that.
+    #[serde(default)]
+    pub table_limit_exceeded: u64,
     /// After a restart, while nothing is advertised because neighbors have yet to come back (RFC 4724).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection_deferral: Option<SelectionDeferralRow>,

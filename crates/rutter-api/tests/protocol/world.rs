@@ -162,6 +162,9 @@ impl Backend for World {
             established: 3,
             cpu_s: 0.5,
             rss_bytes: 1 << 20,
+            table_bytes: 1 << 19,
+            table_limit_bytes: 1 << 30,
+            table_limit_exceeded: 0,
             selection_deferral: None,
         }
     }
@@ -203,6 +206,8 @@ impl Backend for World {
             paths_not_kept: 0,
             blocked_routes: 0,
             out_limit_exceeded: 0,
+            memory_bytes: 0,
+            memory_limit_exceeded: 0,
             unsent_bytes: 0,
             catching_up: false,
             negotiated: None,

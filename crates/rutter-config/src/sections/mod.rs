@@ -15,6 +15,7 @@ pub(crate) mod graceful_restart;
 pub(crate) mod history;
 pub(crate) mod irr;
 pub(crate) mod lookup;
+pub(crate) mod max_memory;
 pub(crate) mod max_prefix;
 pub(crate) mod metrics;
 pub(crate) mod mrt;
@@ -44,6 +45,7 @@ use graceful_restart::GracefulRestart;
 use history::History;
 use irr::Irr;
 use lookup::Lookup;
+use max_memory::MaxMemory;
 use max_prefix::{MAX_PREFIX, MAX_PREFIX_OUT};
 use metrics::Metrics;
 use mrt::Mrt;
@@ -170,6 +172,7 @@ pub const SESSION: &[Key] = Session::KEYS;
 pub const TABLES: &[(&str, &[Key])] = &[
     ("max-prefix", MAX_PREFIX),
     ("max-prefix-out", MAX_PREFIX_OUT),
+    ("max-memory", MaxMemory::KEYS),
     ("add-path", AddPath::KEYS),
     ("prefix-length", PER_FAMILY),
     ("blackhole", Blackhole::KEYS),

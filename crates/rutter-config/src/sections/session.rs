@@ -8,6 +8,7 @@ use toml::de::DeValue;
 
 use super::checks::next_hop;
 use super::graceful_restart::GracefulRestart;
+use super::max_memory::MaxMemory;
 use super::max_prefix::{MaxPrefix, max_prefix, max_prefix_out};
 use crate::key_rows::{KeyRows, section};
 use crate::rtt_file::rtt;
@@ -84,6 +85,9 @@ section! {
         /// The maximum number of prefixes per family that are advertised to the neighbor. Rutter counts them every few seconds, so a session may exceed the limit for that time. For the actions, see below.
         "max-prefix-out": "`{ v4 = 1_500_000, v6 = 300_000, action = \"warn\" }`", default "no limit", reload AtOnce
             => max_prefix_out: PerFamily<Option<MaxPrefix>> = PerFamily::both(None), edit max_prefix_out;
+        /// The limit on the memory for the neighbor's routes. For the keys, see below.
+        "max-memory": "`{ limit = \"256M\", action = \"restart\" }`", default "`{ limit = \"1G\" }`", reload AtOnce
+            => max_memory: MaxMemory = MaxMemory::new(), table "{ limit = \"256M\" }";
         /// The round-trip time to the neighbor, for action communities.
         "rtt": "milliseconds", default "that in `communities.rtt-file`", reload Reevaluates
             => rtt: Option<Rtt> = None, read rtt;

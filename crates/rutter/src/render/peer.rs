@@ -102,6 +102,11 @@ fn session(s: &SessionRow, out: &mut dyn Write) -> io::Result<()> {
         let times = grouped(s.out_limit_exceeded);
         field(out, "above max-prefix-out", format_args!("{times} times"))?;
     }
+    field(out, "memory", bytes(s.memory_bytes))?;
+    if s.memory_limit_exceeded > 0 {
+        let times = grouped(s.memory_limit_exceeded);
+        field(out, "above max-memory", format_args!("{times} times"))?;
+    }
     if s.unsent_bytes > 0 || s.catching_up {
         let how = if s.catching_up {
             ", catching up from the table"

@@ -32,6 +32,10 @@ impl View for StatusView {
         field(out, "I/O threads", s.threads)?;
         field(out, "CPU", format_args!("{:.2}s", s.cpu_s))?;
         field(out, "memory", bytes(s.rss_bytes))?;
+        if s.table_limit_bytes > 0 {
+            let (table, limit) = (bytes(s.table_bytes), bytes(s.table_limit_bytes));
+            field(out, "table", format_args!("{table}, at most {limit}"))?;
+        }
         field(
             out,
             "configuration",
