@@ -821,3 +821,37 @@ fn audiences_go_with_their_routes() {
     let row = row.expect("they are counted");
     assert!(row.count < 3_000, "{row:?}");
 }
+
+/// Of prefixes with attributes that fill a message almost, those that fit are announced. The others are withdrawn.
+#[test]
+fn a_route_is_sent_if_it_fits_a_message() {
+    let client = PeerKind::RouteServerClient;
+    let sizes = |free: usize| {
+        let mut lab = Lab::empty();
+        lab.add(neighbor(1, client, 1), |session| {
+            session.max_message_len = 65_535;
+        });
+        lab.add(neighbor(2, client, 2), |_| {});
+        let block = Block::new(&[1]);
+        // A header of 19 octets, two lengths of 2, and the header of the unknown attribute of 4.
+        let value = 4_096 - 19 - 4 - block.0.len() - 4 - free;
+        let block = block.with(0xd0, 99, &vec![7; value]).0;
+        for prefix in ["10.0.0.0/8", "10.1.0.0/16", "10.1.1.0/24"] {
+            lab.push(0, &block, prefix);
+        }
+        lab.rib.commit(&mut lab.batch);
+        lab.rib.flush();
+        let messages = lab.received(PeerId(1));
+        let updates = messages.iter().filter(|(kind, _)| *kind == 2);
+        let nlri = updates.map(|(_, body)| update::split(body).unwrap().nlri.len());
+        let mut sizes: Vec<usize> = nlri.filter(|len| *len > 0).collect();
+        sizes.sort_unstable();
+        sizes
+    };
+    assert_eq!(sizes(20), [9]);
+    assert_eq!(sizes(9), [9]);
+    assert_eq!(sizes(4).iter().sum::<usize>(), 9);
+    assert_eq!(sizes(3).iter().sum::<usize>(), 5);
+    assert_eq!(sizes(2), [2]);
+    assert!(sizes(1).is_empty());
+}

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rutter_net::{
     Asn, Community, ExtendedCommunity, Family, Ipv4Prefix, Ipv6Prefix, LargeCommunity, PerFamily,
+    Prefix,
 };
 use rutter_policy::{Class, ExportPolicy, MedChange, RouteChanges, Tags};
 use rutter_wire::attr::{self, Attributes, RawAttribute, code};
@@ -502,6 +503,12 @@ impl Rewriter<'_, '_> {
     }
 }
 
+/// The octets of a prefix as NLRI.
+fn nlri_len<K: Nlri>(prefix: K, path_id: Option<u32>) -> usize {
+    let prefix: Prefix = prefix.into();
+    1 + usize::from(prefix.len()).div_ceil(8) + path_id.map_or(0, |_| 4)
+}
+
 /// Builds UPDATE messages one after the other in one buffer.
 #[derive(Default)]
 pub(crate) struct MessageWriter {
@@ -509,32 +516,33 @@ pub(crate) struct MessageWriter {
     nlri: Vec<u8>,
 }
 
-/// An attribute block does not fit any message that the clients accept (RFC 8654 §4).
-#[derive(Debug)]
-pub(crate) struct TooLong;
+/// The most octets of one prefix with its path identifier: 17 of IPv6 and 4.
+const LONGEST_NLRI: usize = 21;
 
 impl MessageWriter {
-    /// Announces prefixes with one set of attributes, in as many messages as they need.
+    /// Announces prefixes with one set of attributes, in as many messages as they need. Withdraws those that fit no message
+    /// with these attributes (RFC 8654 §4): the clients must not keep an older route.
     pub fn announce<K: Nlri>(
         &mut self,
         attributes: &[u8],
         mp_next_hop: Option<&[u8]>,
         max_message_len: usize,
-        prefixes: impl Iterator<Item = (K, Option<u32>)>,
-    ) -> Result<(), TooLong> {
+        prefixes: impl Iterator<Item = (K, Option<u32>)> + Clone,
+    ) {
         let overhead = HEADER_LEN + 4 + attributes.len() + mp_next_hop.map_or(0, |nh| 9 + nh.len());
-        // 17 octets of IPv6 prefix and 4 of path identifier are the longest single NLRI.
-        let needed = overhead + 21;
-        if needed > max_message_len {
-            return Err(TooLong);
-        }
-        let room = needed.max(MESSAGE_LEN) - overhead;
         let send = |this: &mut Self| match mp_next_hop {
             None => this.close_ipv4(attributes),
             Some(next_hop) => this.close_mp_reach(K::FAMILY, next_hop, attributes),
         };
-        self.fill(room, prefixes, send);
-        Ok(())
+        let needed = overhead + LONGEST_NLRI;
+        if needed <= max_message_len {
+            let room = needed.max(MESSAGE_LEN) - overhead;
+            return self.fill(room, prefixes, send);
+        }
+        let room = max_message_len.saturating_sub(overhead);
+        let fits = |(prefix, path_id): &(K, Option<u32>)| nlri_len(*prefix, *path_id) <= room;
+        self.fill(room, prefixes.clone().filter(fits), send);
+        self.withdraw(prefixes.filter(|prefix| !fits(prefix)));
     }
 
     /// Withdraws prefixes.

@@ -514,14 +514,7 @@ pub(crate) fn write_messages<K: Nlri>(
     let mut own = [0; 16];
     let next_hop = advertisement.write(style, topology, K::FAMILY, block, &mut own);
     let max = style.max_message_len;
-    if writer
-        .announce(block, next_hop, max, prefixes.clone())
-        .is_err()
-    {
-        // RFC 8654 §4: attributes that fit no message of this client are not sent. The client must not keep an older
-        // route either.
-        writer.withdraw(prefixes);
-    }
+    writer.announce(block, next_hop, max, prefixes);
 }
 
 fn sender_of(topology: &Topology, peer: PeerId) -> Sender {
