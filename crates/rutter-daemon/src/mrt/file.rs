@@ -15,7 +15,10 @@ use crate::logging::Timestamp;
 pub(super) struct ArchiveFile {
     output: Output,
     partial: PathBuf,
-    complete: PathBuf,
+    directory: PathBuf,
+    kind: String,
+    /// The time in the name, Unix seconds.
+    unix_s: u64,
     pub(super) bytes: u64,
 }
 
@@ -43,7 +46,9 @@ impl ArchiveFile {
         Ok(ArchiveFile {
             output,
             partial,
-            complete: directory.join(name),
+            directory: directory.to_owned(),
+            kind: kind.to_owned(),
+            unix_s,
             bytes: 0,
         })
     }
@@ -56,16 +61,21 @@ impl ArchiveFile {
         }
     }
 
-    /// Completes the file and gives it its final name.
+    /// Completes the file and gives it its final name. If a file has this name, because the clock was set back, the name
+    /// has the next second that is free.
     pub(super) fn finish(self) -> io::Result<PathBuf> {
+        let gzip = matches!(self.output, Output::Gzip(_));
         let mut file = match self.output {
             Output::Plain(file) => file,
             Output::Gzip(file) => file.finish()?,
         };
         file.flush()?;
         file.get_ref().sync_all()?;
-        fs::rename(&self.partial, &self.complete)?;
-        Ok(self.complete)
+        let names = (self.unix_s..).map(|unix_s| name(&self.kind, unix_s, gzip));
+        let mut paths = names.map(|name| self.directory.join(name));
+        let complete = paths.find(|path| !path.exists()).unwrap_or_default();
+        fs::rename(&self.partial, &complete)?;
+        Ok(complete)
     }
 
     /// Deletes the incomplete file.

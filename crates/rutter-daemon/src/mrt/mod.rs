@@ -91,8 +91,28 @@ fn now_s() -> u64 {
     unix_us() / 1_000_000
 }
 
+/// Returns whether the clock was set back to before the interval that ends at `boundary_s`.
+fn was_set_back(now_s: u64, boundary_s: u64, interval_s: u32) -> bool {
+    boundary_s > now_s + u64::from(interval_s)
+}
+
 /// Returns the next multiple of the interval, so that files begin at the same minutes every day.
 fn next_boundary(now_s: u64, interval_s: u32) -> u64 {
     let interval = u64::from(interval_s);
     (now_s / interval + 1) * interval
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_back_begins_another_interval() {
+        let boundary_s = next_boundary(10_000, 900);
+        assert_eq!(boundary_s, 10_800);
+        assert!(!was_set_back(10_000, boundary_s, 900));
+        assert!(!was_set_back(boundary_s - 900, boundary_s, 900));
+        assert!(was_set_back(boundary_s - 901, boundary_s, 900));
+        assert!(!was_set_back(10_000, 0, 900));
+    }
 }

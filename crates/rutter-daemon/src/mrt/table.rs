@@ -14,13 +14,16 @@ use rutter_rib::{AttrSet, DestinationView, PeerId, RouteView, Snapshot};
 use rutter_wire::mrt::{PeerEntry, Route, write_peer_index_table, write_rib};
 
 use super::file::{ArchiveFile, when};
-use super::{POLL_INTERVAL, next_boundary, now_s};
+use super::{POLL_INTERVAL, next_boundary, now_s, was_set_back};
 use crate::shared::Shared;
 
 /// Dumps the table at every multiple of the interval.
 pub(super) fn run(shared: &Shared, config: &Mrt, stop: &AtomicBool) {
     let mut due = next_boundary(now_s(), config.table_interval_s);
     while !stop.load(Ordering::Acquire) {
+        if was_set_back(now_s(), due, config.table_interval_s) {
+            due = next_boundary(now_s(), config.table_interval_s);
+        }
         if now_s() < due {
             thread::sleep(POLL_INTERVAL);
             continue;

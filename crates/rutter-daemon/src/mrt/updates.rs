@@ -14,7 +14,7 @@ use rutter_wire::mrt::{BgpSession, Timestamp, write_message, write_state_change}
 use rutter_wire::update;
 
 use super::file::ArchiveFile;
-use super::{POLL_INTERVAL, next_boundary, now_s};
+use super::{POLL_INTERVAL, next_boundary, now_s, was_set_back};
 /// The largest number of events that wait for the disk. Further events are counted as lost.
 pub(super) const QUEUE: usize = 262_144;
 /// The states of RFC 6396 §4.4.1.
@@ -28,10 +28,11 @@ pub(super) fn run(config: &Mrt, stop: &AtomicBool, reader: &FeedReader, peers: &
     peers.iter().for_each(|peer| writer.headers.add_peer(peer));
     let mut ends = 0;
     while !stop.load(Ordering::Acquire) {
-        if now_s() >= ends {
+        let now_s = now_s();
+        if now_s >= ends || was_set_back(now_s, ends, config.updates_interval_s) {
             finish(writer.file.take());
             writer.file = begin(config);
-            ends = next_boundary(now_s(), config.updates_interval_s);
+            ends = next_boundary(now_s, config.updates_interval_s);
         }
         if let Some(event) = reader.next(POLL_INTERVAL) {
             writer.write(&event);
