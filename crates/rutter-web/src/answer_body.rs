@@ -12,7 +12,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::{Body, Frame};
 
 use crate::byte_budget::CountedBody;
-use crate::connection_progress::ConnectionProgress;
+use crate::open_connections::OpenConnection;
 
 /// A body of any kind. An error ends the connection, so that the client does not take a part for the whole.
 pub(crate) type AnswerBody = UnsyncBoxBody<Bytes, io::Error>;
@@ -29,7 +29,7 @@ pub(crate) trait PartSource: Send + 'static {
 }
 
 /// Sends the parts of a source.
-pub(crate) fn parts<S: PartSource>(source: S, progress: Arc<ConnectionProgress>) -> AnswerBody {
+pub(crate) fn parts<S: PartSource>(source: S, progress: Arc<OpenConnection>) -> AnswerBody {
     PartBody {
         next: next_of(source),
         progress,
@@ -49,7 +49,7 @@ fn next_of<S: PartSource>(mut source: S) -> Next<S> {
 
 struct PartBody<S> {
     next: Next<S>,
-    progress: Arc<ConnectionProgress>,
+    progress: Arc<OpenConnection>,
 }
 
 impl<S: PartSource> Body for PartBody<S> {

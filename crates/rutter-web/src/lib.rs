@@ -14,10 +14,10 @@
 mod answer_body;
 mod birdwatcher;
 mod byte_budget;
-mod connection_progress;
 mod endpoint;
 mod endpoints;
 mod event_stream;
+mod open_connections;
 mod openapi;
 mod page;
 mod pages;

@@ -13,9 +13,9 @@ use tokio::time::sleep;
 use crate::answer_body::{AnswerBody, parts, whole};
 use crate::birdwatcher::{self, BirdwatcherSettings, Question};
 use crate::byte_budget::{ByteBudget, CountedBody};
-use crate::connection_progress::ConnectionProgress;
 use crate::endpoints::ENDPOINTS;
 use crate::event_stream::{self, EventStream};
+use crate::open_connections::OpenConnection;
 use crate::page::page;
 use crate::pages::FILES;
 use crate::problem::Problem;
@@ -41,7 +41,7 @@ pub(crate) struct Responder {
 /// What a request came with.
 pub(crate) struct From {
     pub(crate) source: IpAddr,
-    pub(crate) progress: Arc<ConnectionProgress>,
+    pub(crate) progress: Arc<OpenConnection>,
 }
 
 /// The largest number of answers that are computed or wait for a thread.
@@ -156,7 +156,7 @@ impl Responder {
         settings: BirdwatcherSettings,
         path: String,
         query: String,
-        progress: Arc<ConnectionProgress>,
+        progress: Arc<OpenConnection>,
     ) -> Result<Content, Problem> {
         let this = Arc::clone(&self);
         let (json, list) = self
@@ -179,7 +179,7 @@ impl Responder {
         self: Arc<Self>,
         query: &str,
         last_id: Option<&str>,
-        progress: Arc<ConnectionProgress>,
+        progress: Arc<OpenConnection>,
     ) -> Result<Content, Problem> {
         let query = Query::new(event_stream::PATH, event_stream::PARAMETERS, "", query)?;
         let client = Arc::clone(&self.event_clients).try_acquire_owned();

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::net::{SocketAddr, TcpListener as StdListener};
+use std::net::{IpAddr, SocketAddr, TcpListener as StdListener};
 use std::sync::{Arc, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -11,15 +11,15 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rutter_api::Backend;
-use rutter_limits::{ConnectionLimits, ConnectionSlot, LogRateLimit};
+use rutter_limits::{ConnectionLimits, ConnectionSlot, LimitReached, LogRateLimit};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::{sleep, timeout};
 
 use crate::birdwatcher::BirdwatcherSettings;
 use crate::byte_budget::ByteBudget;
-use crate::connection_progress::ConnectionProgress;
 use crate::event_stream;
+use crate::open_connections::{OpenConnection, OpenConnections};
 use crate::request_rate::RequestRate;
 use crate::responder::{ANSWERS, From, Responder};
 
@@ -163,6 +163,7 @@ async fn accept(
 ) {
     let (total, per_network) = CONNECTIONS;
     let limits = ConnectionLimits::per_network(total, per_network);
+    let open = Arc::new(OpenConnections::default());
     let mut lines = LogRateLimit::new(10, Duration::from_secs(60));
     let mut log = move |text: String| {
         if let Some(not_logged) = lines.allow(Instant::now()) {
@@ -175,9 +176,14 @@ async fn accept(
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, from)) => match limits.acquire(from.ip()) {
+            Ok((stream, from)) => match acquire(&limits, &open, from.ip()).await {
                 Ok(slot) => {
-                    tokio::spawn(serve(stream, from, Arc::clone(&responder), slot));
+                    let place = Place {
+                        connection: open.add(from.ip()),
+                        open: Arc::clone(&open),
+                        _slot: slot,
+                    };
+                    tokio::spawn(serve(stream, from, Arc::clone(&responder), place));
                 }
                 Err(reached) => log(format!("{}: {reached}", from.ip())),
             },
@@ -190,23 +196,57 @@ async fn accept(
     }
 }
 
-/// Serves one connection until it ends or its time is over. An answer that is made while it is sent may take longer, as
-/// long as the client reads it.
-async fn serve(
-    stream: TcpStream,
-    from: SocketAddr,
-    responder: Arc<Responder>,
+/// Takes a place for a connection. If all are taken, one that has long waited for a request gives way.
+async fn acquire(
+    limits: &ConnectionLimits,
+    open: &OpenConnections,
+    from: IpAddr,
+) -> Result<ConnectionSlot, LimitReached> {
+    let reached = match limits.acquire(from) {
+        Ok(slot) => return Ok(slot),
+        Err(reached) => reached,
+    };
+    if open.make_room(from, reached) {
+        // The task of the other connection runs on this thread. It ends before this one goes on.
+        for _ in 0..4 {
+            tokio::task::yield_now().await;
+            if let Ok(slot) = limits.acquire(from) {
+                return Ok(slot);
+            }
+        }
+    }
+    Err(reached)
+}
+
+/// The place of a connection among the open ones.
+struct Place {
+    connection: Arc<OpenConnection>,
+    open: Arc<OpenConnections>,
     _slot: ConnectionSlot,
-) {
-    let progress = Arc::new(ConnectionProgress::default());
-    let of_service = Arc::clone(&progress);
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.open.remove(&self.connection);
+    }
+}
+
+/// Serves one connection until it ends, must give way or its time is over. An answer that is made while it is sent may take
+/// longer, as long as the client reads it.
+async fn serve(stream: TcpStream, from: SocketAddr, responder: Arc<Responder>, place: Place) {
+    let own = Arc::clone(&place.connection);
     let service = service_fn(move |request| {
-        let responder = Arc::clone(&responder);
+        let (responder, own) = (Arc::clone(&responder), Arc::clone(&own));
         let from = From {
             source: from.ip(),
-            progress: Arc::clone(&of_service),
+            progress: Arc::clone(&own),
         };
-        async move { Ok::<_, Infallible>(responder.respond(request, from).await) }
+        async move {
+            own.begin_answer();
+            let answer = responder.respond(request, from).await;
+            own.end_answer();
+            Ok::<_, Infallible>(answer)
+        }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -217,12 +257,13 @@ async fn serve(
     tokio::select! {
         // An error here is a client that left or sent no HTTP: nobody needs to know.
         _ = connection.as_mut() => return,
+        () = place.connection.must_give_way() => return,
         () = sleep(CONNECTION_TIME) => connection.as_mut().graceful_shutdown(),
     }
     loop {
-        let before = progress.parts();
+        let before = place.connection.parts();
         let ended = timeout(LAST_ANSWER_TIME, connection.as_mut()).await;
-        if ended.is_ok() || progress.parts() == before {
+        if ended.is_ok() || place.connection.parts() == before {
             return;
         }
     }
