@@ -11,13 +11,19 @@ use crate::{Backend, Envelope, Line, MAX_REQUEST, Request, VERSION};
 /// Answers one request. Returns when the answer is written or the client has disconnected. Blocks, so it needs its
 /// own thread.
 ///
-/// A client that reads nothing for a minute is disconnected, because its answer holds a snapshot.
-pub fn serve_connection(stream: UnixStream, backend: &dyn Backend) -> io::Result<()> {
+/// A client that reads nothing for a minute is disconnected, because its answer holds a snapshot. `on_progress` is called
+/// when the request has arrived, and each time that the client has taken bytes.
+pub fn serve_connection(
+    stream: UnixStream,
+    backend: &dyn Backend,
+    on_progress: &dyn Fn(),
+) -> io::Result<()> {
     stream.set_read_timeout(Some(REQUEST_TIMEOUT))?;
     stream.set_write_timeout(Some(WRITE_TIMEOUT))?;
     let request = read_request(&stream);
+    on_progress();
     stream.set_read_timeout(Some(Duration::from_millis(1)))?;
-    let mut sink = SocketSink::new(&stream);
+    let mut sink = SocketSink::new(&stream, on_progress);
     let result = request.and_then(|request| answer(&request, backend, &mut sink));
     match result {
         Ok(done) => sink.write_row(&Line::Done(done))?,
@@ -32,16 +38,38 @@ pub fn serve_connection(stream: UnixStream, backend: &dyn Backend) -> io::Result
 
 /// Writes JSON lines through a buffer of fixed size.
 struct SocketSink<'a> {
-    out: BufWriter<&'a UnixStream>,
+    out: BufWriter<ReportedWriter<'a>>,
     stream: &'a UnixStream,
 }
 
 impl<'a> SocketSink<'a> {
-    fn new(stream: &'a UnixStream) -> Self {
+    fn new(stream: &'a UnixStream, on_progress: &'a dyn Fn()) -> Self {
+        let writer = ReportedWriter {
+            stream,
+            on_progress,
+        };
         SocketSink {
-            out: BufWriter::with_capacity(BUFFER, stream),
+            out: BufWriter::with_capacity(BUFFER, writer),
             stream,
         }
+    }
+}
+
+/// A stream that reports when it took bytes.
+struct ReportedWriter<'a> {
+    stream: &'a UnixStream,
+    on_progress: &'a dyn Fn(),
+}
+
+impl io::Write for ReportedWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.stream.write(bytes)?;
+        (self.on_progress)();
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
     }
 }
 

@@ -21,14 +21,14 @@ use rutter_session::StopReason;
 use rutter_web::WebServer;
 
 use crate::connection::memory_file;
+use crate::control_socket::ControlSocket;
 use crate::filter_sources::FilterSources;
 use crate::handover::{self, Predecessor, Program, UpgradeDesk};
 use crate::listener::{Acceptor, Listeners};
 use crate::logging::LogRing;
 use crate::mailbox::{Command, Mailbox};
-use crate::management::ControlSocket;
-use crate::mrt::Archive;
 use crate::memory_limits::MemoryLimits;
+use crate::mrt::Archive;
 use crate::neighbor_settings::NeighborSettings;
 use crate::peer_table::{Change, PeerTable};
 use crate::reactor::{self, Reactor, WAKE};

@@ -19,6 +19,8 @@ mod allocator;
 mod commands;
 mod congestion;
 mod connection;
+mod control_clients;
+mod control_socket;
 mod daemon;
 mod deadlines;
 mod dynamic_counts;

@@ -1,30 +1,24 @@
-//! The control socket, and what the daemon answers to management. Each connection has its own thread with a low priority.
+//! What the daemon answers to management.
 
 use std::collections::VecDeque;
-use std::fmt::Display;
 use std::fs;
-use std::net::{IpAddr, Ipv4Addr};
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::net::IpAddr;
+use std::path::Path;
+use std::process;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
-use std::{io, process};
+use std::time::Duration;
 
 use rutter_api::{
     Backend, ClearHow, CollectorServices, LogReader, LogRow, ReloadError, SessionRow, SessionState,
     SourceAction, SourceRow, StatusRow,
 };
 use rutter_config::Diff;
-use rutter_limits::{ConnectionLimits, LogRateLimit};
 use rutter_net::{Family, Prefix};
 use rutter_rib::{Explanation, MemoryRow, PreviewedPolicy, PreviewedRoute, Rib, Snapshot};
 
 use crate::logging::{self, LogRing, Record};
 use crate::mailbox::{Clear, Command};
 use crate::memory;
-use crate::privileges;
 use crate::reload;
 use crate::shared::{Shared, StopOrder};
 
@@ -203,86 +197,4 @@ fn cpu_seconds() -> Option<f64> {
     let ticks = |index| fields.split_whitespace().nth(index)?.parse::<f64>().ok();
     // USER_HZ is 100 on every Linux.
     Some((ticks(11)? + ticks(12)?) / 100.0)
-}
-
-/// The control socket, with a thread that accepts connections.
-pub(crate) struct ControlSocket {
-    path: PathBuf,
-    stopping: Arc<AtomicBool>,
-    thread: JoinHandle<()>,
-}
-
-/// The address that counts connections to a Unix socket.
-const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-/// The largest number of connections at a time.
-const AT_A_TIME: usize = 32;
-
-impl ControlSocket {
-    /// Listens at a path.
-    pub(crate) fn open(shared: &Arc<Shared>, path: &Path) -> io::Result<Self> {
-        let listener = rutter_api::listen(path)?;
-        let backend = Arc::new(Management(Arc::clone(shared)));
-        let stopping = Arc::new(AtomicBool::new(false));
-        let stop = Arc::clone(&stopping);
-        let thread = thread::Builder::new()
-            .name("control".into())
-            .spawn(move || accept_loop(&stop, &listener, &backend))?;
-        Ok(ControlSocket {
-            path: path.to_owned(),
-            stopping,
-            thread,
-        })
-    }
-
-    /// Ends the accepting thread. Open connections are served to their end.
-    pub(crate) fn stop(self) {
-        self.stopping.store(true, Ordering::Release);
-        // `accept` blocks: a connection of our own wakes the thread.
-        let _ = UnixStream::connect(&self.path);
-        let _ = fs::remove_file(&self.path);
-        let _ = self.thread.join();
-    }
-}
-
-fn accept_loop(stopping: &AtomicBool, listener: &UnixListener, backend: &Arc<Management>) {
-    let limits = ConnectionLimits::new(AT_A_TIME);
-    let mut error_lines = LogRateLimit::new(10, Duration::from_secs(60));
-    let mut log_error = move |text: &dyn Display| {
-        if let Some(not_logged) = error_lines.allow(Instant::now()) {
-            tracing::warn!(not_logged, "control connections: {text}");
-        }
-    };
-    loop {
-        let accepted = listener.accept();
-        if stopping.load(Ordering::Acquire) {
-            return;
-        }
-        match accepted {
-            Ok((stream, _)) => {
-                let slot = match limits.acquire(LOCAL) {
-                    Ok(slot) => slot,
-                    Err(reached) => {
-                        log_error(&format_args!("{reached}, one was closed"));
-                        continue;
-                    }
-                };
-                let backend = Arc::clone(backend);
-                let thread = thread::Builder::new().name("control".into());
-                let spawned = thread.spawn(move || {
-                    let _slot = slot;
-                    privileges::yield_to_routing();
-                    let _ = rutter_api::serve_connection(stream, &*backend);
-                    backend.0.upgrades.note_answer();
-                });
-                if let Err(error) = spawned {
-                    log_error(&format_args!("cannot serve one: {error}"));
-                }
-            }
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => {
-                log_error(&format_args!("cannot accept one: {error}"));
-                thread::sleep(Duration::from_millis(200));
-            }
-        }
-    }
 }

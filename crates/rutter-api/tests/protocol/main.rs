@@ -18,7 +18,7 @@ use world::World;
 fn send_text(world: &World, request: &str) -> Vec<Line> {
     let (mut ours, theirs) = UnixStream::pair().unwrap();
     thread::scope(|scope| {
-        scope.spawn(|| serve_connection(theirs, world).unwrap());
+        scope.spawn(|| serve_connection(theirs, world, &|| {}).unwrap());
         ours.write_all(request.as_bytes()).unwrap();
         ours.write_all(b"\n").unwrap();
         let mut text = String::new();
@@ -328,7 +328,7 @@ fn an_answer_ends_when_its_client_disconnects() {
         .unwrap();
     drop(ours);
     // Without the check of the connection this would not return.
-    let _ = serve_connection(theirs, &world);
+    let _ = serve_connection(theirs, &world, &|| {});
 }
 
 fn of(peer: &str) -> RouteSelector {

@@ -1,0 +1,126 @@
+//! The control socket. Each connection has its own thread with a low priority.
+
+use std::fmt::Display;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::net::sockopt::socket_peercred;
+use rutter_limits::LogRateLimit;
+
+use crate::control_clients::{Admission, ControlClients, ControlPlace};
+use crate::management::Management;
+use crate::privileges;
+use crate::shared::Shared;
+
+/// The control socket, with a thread that accepts connections.
+pub(crate) struct ControlSocket {
+    path: PathBuf,
+    stopping: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl ControlSocket {
+    /// Listens at a path.
+    pub(crate) fn open(shared: &Arc<Shared>, path: &Path) -> io::Result<Self> {
+        let listener = rutter_api::listen(path)?;
+        let backend = Arc::new(Management(Arc::clone(shared)));
+        let stopping = Arc::new(AtomicBool::new(false));
+        let stop = Arc::clone(&stopping);
+        let thread = thread::Builder::new()
+            .name("control".into())
+            .spawn(move || accept_loop(&stop, &listener, &backend))?;
+        Ok(ControlSocket {
+            path: path.to_owned(),
+            stopping,
+            thread,
+        })
+    }
+
+    /// Ends the accepting thread. Open connections are served to their end.
+    pub(crate) fn stop(self) {
+        self.stopping.store(true, Ordering::Release);
+        // `accept` blocks: a connection of our own wakes the thread.
+        let _ = UnixStream::connect(&self.path);
+        let _ = fs::remove_file(&self.path);
+        let _ = self.thread.join();
+    }
+}
+
+fn accept_loop(stopping: &AtomicBool, listener: &UnixListener, backend: &Arc<Management>) {
+    let clients = ControlClients::default();
+    let mut error_lines = LogRateLimit::new(10, Duration::from_secs(60));
+    let mut log_error = move |text: &dyn Display| {
+        if let Some(not_logged) = error_lines.allow(Instant::now()) {
+            tracing::warn!(not_logged, "control connections: {text}");
+        }
+    };
+    loop {
+        let accepted = listener.accept();
+        if stopping.load(Ordering::Acquire) {
+            return;
+        }
+        match accepted {
+            Ok((stream, _)) => {
+                if let Err(error) = begin(stream, &clients, backend, &mut log_error) {
+                    log_error(&format_args!("cannot serve one: {error}"));
+                }
+            }
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                log_error(&format_args!("cannot accept one: {error}"));
+                thread::sleep(Duration::from_millis(200));
+            }
+        }
+    }
+}
+
+/// Serves a client on a thread of its own, if there is a place for it.
+fn begin(
+    stream: UnixStream,
+    clients: &ControlClients,
+    backend: &Arc<Management>,
+    log_error: &mut dyn FnMut(&dyn Display),
+) -> io::Result<()> {
+    let clock = &backend.0.clock;
+    let place = match clients.admit(stream.try_clone()?, is_owner(&stream), clock.now_ms()) {
+        Admission::Admitted { place, closed } => {
+            if closed {
+                log_error(&"too many, the slowest was closed");
+            }
+            place
+        }
+        Admission::Refused => {
+            log_error(&"too many, and all are busy: one was refused");
+            return Ok(());
+        }
+    };
+    let backend = Arc::clone(backend);
+    let serve = move || serve(stream, &backend, &place);
+    let thread = thread::Builder::new().name("control".into());
+    thread.spawn(serve).map(drop)
+}
+
+fn serve(stream: UnixStream, backend: &Management, place: &ControlPlace) {
+    privileges::yield_to_routing();
+    let on_progress = || place.has_progress(backend.0.clock.now_ms());
+    let _ = rutter_api::serve_connection(stream, backend, &on_progress);
+    backend.0.upgrades.note_answer();
+}
+
+/// Returns whether a client runs as root or as the user of this daemon.
+fn is_owner(stream: &UnixStream) -> bool {
+    let Ok(client) = socket_peercred(stream) else {
+        return false;
+    };
+    let uid = client.uid.as_raw();
+    // The owner of this file is the user of the process.
+    let own = fs::metadata("/proc/self").map(|own| own.uid());
+    uid == 0 || own.is_ok_and(|own| own == uid)
+}
