@@ -60,6 +60,7 @@ mod status;
 mod stderr;
 mod transmitter;
 mod transport;
+mod wake_flag;
 mod web;
 mod write_queue;
 

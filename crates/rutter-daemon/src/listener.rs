@@ -1,5 +1,6 @@
 //! The listening sockets, and the thread that accepts connections and passes each to the thread of its neighbor.
 
+use std::collections::HashSet;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -69,8 +70,9 @@ impl Listeners {
     /// Sets the TCP MD5 keys of a configuration and removes those of the old one.
     pub(crate) fn set_keys(&self, old: Option<&Config>, new: &Config) {
         let wanted = keys(new);
+        let in_new: HashSet<KeyScope> = wanted.iter().map(|(scope, _)| *scope).collect();
         for (scope, _) in old.map(keys).unwrap_or_default() {
-            if !wanted.iter().any(|(s, _)| *s == scope) {
+            if !in_new.contains(&scope) {
                 self.set_key(scope, None);
             }
         }

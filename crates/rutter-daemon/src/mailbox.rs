@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use mio::{Registry, Token, Waker};
 use parking_lot::Mutex;
 use rutter_config::MaxPrefix;
 use rutter_net::Family;
 use rutter_session::StopReason;
+
+use crate::wake_flag::WakeFlag;
 
 /// A command to the thread that owns a neighbor.
 pub(crate) enum Command {
@@ -50,7 +51,7 @@ pub(crate) enum Clear {
 /// The queue of commands to one I/O thread. At most one wake-up is pending at a time.
 pub(crate) struct Mailbox {
     commands: Mutex<VecDeque<Command>>,
-    woken: AtomicBool,
+    woken: WakeFlag,
     waker: Waker,
 }
 
@@ -61,7 +62,7 @@ impl Mailbox {
     pub(crate) fn new(registry: &Registry, token: Token) -> io::Result<Self> {
         Ok(Mailbox {
             commands: Mutex::default(),
-            woken: AtomicBool::new(false),
+            woken: WakeFlag::default(),
             waker: Waker::new(registry, token)?,
         })
     }
@@ -86,7 +87,7 @@ impl Mailbox {
 
     /// Makes the thread's poll return. Further calls have no effect until [`Mailbox::acknowledge`].
     pub(crate) fn wake(&self) {
-        if !self.woken.swap(true, Ordering::AcqRel)
+        if self.woken.raise()
             && let Err(error) = self.waker.wake()
         {
             tracing::error!(%error, "cannot wake an I/O thread");
@@ -96,7 +97,7 @@ impl Mailbox {
     /// Acknowledges a wake-up: the next [`Mailbox::wake`] wakes the thread again. The thread must call this before it
     /// takes the commands.
     pub(crate) fn acknowledge(&self) {
-        self.woken.store(false, Ordering::Release);
+        self.woken.acknowledge();
     }
 
     /// Returns whether no command waits.

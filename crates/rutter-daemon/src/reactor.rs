@@ -1,9 +1,10 @@
 //! The event loop of an I/O thread: the order of a turn, and the time that it may sleep.
 //!
 //! ```text
-//! poll ─► commands ─► read each ready socket ─► one commit a socket ─► timers ─► one flush ─► write
+//! poll ─► read each ready socket ─► one commit a socket ─► commands ─► timers ─► one flush ─► write
 //! ```
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,8 +31,10 @@ pub(crate) struct Reactor {
     receiver: Receiver,
     transmitter: Transmitter,
     congestion: Congestion,
-    /// The poll has reported a wake-up, and the commands have not run since.
+    /// The poll has reported a wake-up, and the commands have not been taken since.
     woken: bool,
+    /// The commands that were taken and have not run.
+    commands: VecDeque<Command>,
 }
 
 /// The token of the thread's [`Mailbox`].
@@ -46,6 +49,8 @@ const CONGESTED_POLL: Duration = Duration::from_millis(2);
 const STOPPING_POLL: Duration = Duration::from_millis(10);
 /// A thread with this many neighbors looks for more input before it writes.
 const MANY_PEERS: usize = 32;
+/// The commands of a turn: ending a session takes some tens of microseconds.
+const MAX_COMMANDS: usize = 64;
 /// The limits of that search: the number of polls, and the bytes read.
 const MAX_POLLS: usize = 8;
 const MUCH_INPUT: usize = 256 * 1024;
@@ -89,6 +94,7 @@ impl Reactor {
             transmitter: Transmitter::default(),
             congestion: Congestion::default(),
             woken: false,
+            commands: VecDeque::new(),
         }
     }
 
@@ -105,16 +111,17 @@ impl Reactor {
     /// Returns whether nothing is half done between two turns: no routes wait to be removed, and no command waits.
     pub(crate) fn is_quiet(&self) -> bool {
         let is_at_work = self.driver.is_sweeping() || self.driver.is_stopping();
-        !is_at_work && self.mailbox().is_empty()
+        !is_at_work && self.commands.is_empty() && self.mailbox().is_empty()
     }
 
     fn turn(&mut self, poll: &mut Poll, events: &mut Events) {
         self.driver.start_turn();
         self.receiver.start_turn();
         self.note_events(events);
-        self.run_commands();
         self.update_congestion();
         self.read_sockets();
+        // After the sockets: the end of a neighbor's connection precedes its next one.
+        self.run_commands();
         self.read_more(poll, events);
         self.run_timers();
         if !self.congestion.is_congested() {
@@ -142,11 +149,23 @@ impl Reactor {
         }
     }
 
+    /// Runs some commands. A reload can post thousands; the neighbors are served in between.
     fn run_commands(&mut self) {
-        if !std::mem::take(&mut self.woken) {
-            return;
+        let must_stop = self.driver.must_stop();
+        if self.woken && (self.commands.is_empty() || must_stop) {
+            self.woken = false;
+            let new = self.mailbox().take();
+            self.commands.extend(new);
         }
-        for command in self.mailbox().take() {
+        if must_stop {
+            // All sessions end now, so nothing that was posted before matters.
+            let ends = |command: &Command| matches!(command, Command::Shutdown { .. });
+            if self.commands.iter().any(ends) {
+                self.commands.retain(ends);
+            }
+        }
+        let count = self.commands.len().min(MAX_COMMANDS);
+        for command in self.commands.drain(..count) {
             match command {
                 Command::ReleaseBuffers => self.receiver.release_buffers(),
                 command => CommandRunner(&mut self.driver).run(command),
@@ -244,7 +263,8 @@ impl Reactor {
     fn timeout(&mut self) -> Option<Duration> {
         let congested = self.congestion.is_congested();
         let sweeping = self.driver.is_sweeping();
-        if self.woken || !self.driver.write_queue.is_empty() || sweeping && !congested {
+        let has_commands = self.woken || !self.commands.is_empty();
+        if has_commands || !self.driver.write_queue.is_empty() || sweeping && !congested {
             return Some(Duration::ZERO);
         }
         if !self.driver.read_queue.is_empty() || sweeping {

@@ -19,7 +19,7 @@ const TCP_MD5SIG_FLAG_PREFIX: u8 = 1;
 const MAX_KEY_LEN: usize = 80;
 
 /// The peers that a key is for: one address, or all addresses of a prefix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KeyScope {
     /// The peer, or the first address of the prefix.
     pub address: IpAddr,
