@@ -9,7 +9,10 @@ use rutter_net::Prefix;
 use rutter_rib::{Explanation, PeerId, PeerSummary, PreviewedRoute, Rib, Snapshot};
 use rutter_wire::attr::Attributes;
 
-use crate::{ClearHow, LogRow, RouterRow, SessionRow, SinkRow, SourceAction, SourceRow, StatusRow};
+use crate::{
+    ApplyOrder, ClearHow, HistoryRow, LogRow, RouterRow, SessionRow, SinkRow, SourceAction,
+    SourceRow, StatusRow,
+};
 
 /// The daemon, as the management server sees it. Any thread may call any method at any time. Methods must not wait
 /// for the I/O threads, except [`Backend::clear`], [`Backend::reload`], [`Backend::upgrade`] and
@@ -60,6 +63,24 @@ pub trait Backend: Send + Sync {
     fn clear(&self, peers: &[IpAddr], how: ClearHow) -> Result<(), String>;
     /// Reloads the configuration, all or nothing.
     fn reload(&self) -> Result<Diff, ReloadError>;
+    /// Puts the configuration of a file in force, all or nothing.
+    fn apply(&self, order: &ApplyOrder) -> Result<Applied, ReloadError> {
+        let _ = order;
+        Err(ReloadError::Other(NO_HISTORY.to_owned()))
+    }
+    /// Keeps a configuration that waits for its confirmation. Texts are for the user.
+    fn confirm(&self) -> Result<String, String> {
+        Err(NO_HISTORY.to_owned())
+    }
+    /// Goes back to an earlier configuration.
+    fn rollback(&self, number: Option<u64>) -> Result<Applied, ReloadError> {
+        let _ = number;
+        Err(ReloadError::Other(NO_HISTORY.to_owned()))
+    }
+    /// Returns the configurations that ran, the oldest first.
+    fn history(&self) -> Vec<HistoryRow> {
+        Vec::new()
+    }
     /// Returns the changes that [`Backend::reload`] would make with the configuration in `file`, or in its own file.
     fn diff(&self, file: Option<&Path>) -> Result<Diff, ReloadError>;
     /// Calls `each` with every route whose verdict [`Backend::reload`] with the configuration in `file` would change.
@@ -98,6 +119,18 @@ pub trait CollectorServices: Send + Sync {
     fn sinks(&self) -> Vec<SinkRow>;
     /// Returns the monitored routers that are connected.
     fn routers(&self) -> Vec<RouterRow>;
+}
+
+/// The refusal of a backend without a file of its own.
+const NO_HISTORY: &str = "there is no configuration file to change";
+
+/// A configuration that was put in force.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Applied {
+    /// The changes.
+    pub diff: Diff,
+    /// The result, for the user.
+    pub message: String,
 }
 
 /// The reason why a reload failed.

@@ -23,13 +23,13 @@ mod string_form;
 pub mod units;
 
 pub use answer::{Failure, RowSink, answer};
-pub use backend::{Backend, CollectorServices, LogReader, ReloadError};
+pub use backend::{Applied, Backend, CollectorServices, LogReader, ReloadError};
 pub use change_reader::{ChangeFilter, ChangeReader, end_unread_changes};
 pub use client::{Answer, Client, RawLine};
 pub use line::{Done, Line};
 pub use request::{
-    AdvertisedList, AdvertisedQuery, ClearHow, Envelope, FamilyFilter, LookupQuery, MAX_REQUEST,
-    Request, RouteFilter, RouteSelector, VERSION, WhatIf,
+    AdvertisedList, AdvertisedQuery, ApplyOrder, ClearHow, Envelope, FamilyFilter, LookupQuery,
+    MAX_REQUEST, Request, RouteFilter, RouteSelector, VERSION, WhatIf,
 };
 pub use rows::*;
 pub use server::serve_connection;

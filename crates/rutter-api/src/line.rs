@@ -46,6 +46,8 @@ pub enum Line {
     ConfigError(ConfigErrorRow),
     /// The differences between configurations.
     Diff(Box<DiffRow>),
+    /// A configuration that ran.
+    History(HistoryRow),
     /// The routes of a neighbor whose verdict a configuration changes.
     RouteChanges(Box<RouteChangesRow>),
     /// A route whose verdict a configuration changes.

@@ -103,6 +103,19 @@ pub enum Request {
         #[serde(default)]
         follow: bool,
     },
+    /// Puts the configuration of a file in force, and makes it the daemon's own file, all or nothing: one
+    /// [`crate::DiffRow`], or [`crate::ConfigErrorRow`]s and an error.
+    Apply(ApplyOrder),
+    /// Keeps a configuration that waits for its confirmation.
+    Confirm,
+    /// The configurations that ran, the oldest first: [`crate::HistoryRow`]s.
+    History,
+    /// Goes back to an earlier configuration: one [`crate::DiffRow`], or [`crate::ConfigErrorRow`]s and an error.
+    Rollback {
+        /// Its number. Absent: ends a change that waits for its confirmation, or goes to the one before that in force.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        number: Option<u64>,
+    },
     /// Reloads the configuration, all or nothing: one [`crate::DiffRow`], or [`crate::ConfigErrorRow`]s and an error.
     Reload,
     /// The changes that a reload would make: one [`crate::DiffRow`], or [`crate::ConfigErrorRow`]s and an error.
@@ -131,6 +144,20 @@ pub enum Request {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
+}
+
+/// The configuration that is to be put in force.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ApplyOrder {
+    /// The file, which the daemon reads.
+    pub file: PathBuf,
+    /// The daemon goes back if nobody confirms within this time, seconds. Absent: the configuration is kept at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirm_s: Option<u64>,
+    /// The daemon goes back if a neighbor loses more of its routes than this, percent. It needs `confirm-s`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_loss: Option<f64>,
 }
 
 /// A route that a neighbor might announce.

@@ -108,13 +108,21 @@ impl Config {
     }
 }
 
+impl Config {
+    /// Makes this the successor of a running configuration: what both have keeps its number in the stored routes.
+    pub fn replacing(mut self, running: &Config) -> Config {
+        self.number_irr_members(&running.irr_members);
+        let custom = &running.communities.custom;
+        self.communities.custom.keep_numbers(custom);
+        self.filters.keep(&running.filters);
+        self
+    }
+}
+
 impl Loaded {
     /// Makes this the successor of a running configuration.
     pub(crate) fn replacing(mut self, running: &Config) -> Result<Loaded, Vec<ConfigError>> {
-        self.config.number_irr_members(&running.irr_members);
-        let custom = &running.communities.custom;
-        self.config.communities.custom.keep_numbers(custom);
-        self.config.filters.keep(&running.filters);
+        self.config = self.config.replacing(running);
         let lost = |unmatched: &&UnmatchedPattern| {
             let pattern = glob::Pattern::new(&unmatched.pattern.to_string_lossy());
             let matched = |file: &PathBuf| pattern.as_ref().is_ok_and(|p| p.matches_path(file));

@@ -83,7 +83,7 @@ impl World {
     fn reload(&self, members: &str) {
         let file = self.folder.join("rutter.toml");
         std::fs::write(&file, text(&self.folder, members)).expect("write");
-        let reloaded = reload::reload(&self.shared);
+        let reloaded = reload::reload(&self.shared, "test");
         assert!(reloaded.is_ok(), "{:?}", reloaded.err());
     }
 

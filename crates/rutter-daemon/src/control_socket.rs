@@ -30,12 +30,12 @@ impl ControlSocket {
     /// Listens at a path.
     pub(crate) fn open(shared: &Arc<Shared>, path: &Path) -> io::Result<Self> {
         let listener = rutter_api::listen(path)?;
-        let backend = Arc::new(Management(Arc::clone(shared)));
+        let shared = Arc::clone(shared);
         let stopping = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&stopping);
         let thread = thread::Builder::new()
             .name("control".into())
-            .spawn(move || accept_loop(&stop, &listener, &backend))?;
+            .spawn(move || accept_loop(&stop, &listener, &shared))?;
         Ok(ControlSocket {
             path: path.to_owned(),
             stopping,
@@ -53,7 +53,7 @@ impl ControlSocket {
     }
 }
 
-fn accept_loop(stopping: &AtomicBool, listener: &UnixListener, backend: &Arc<Management>) {
+fn accept_loop(stopping: &AtomicBool, listener: &UnixListener, shared: &Arc<Shared>) {
     let clients = ControlClients::default();
     let mut error_lines = LogRateLimit::new(10, Duration::from_secs(60));
     let mut log_error = move |text: &dyn Display| {
@@ -68,7 +68,7 @@ fn accept_loop(stopping: &AtomicBool, listener: &UnixListener, backend: &Arc<Man
         }
         match accepted {
             Ok((stream, _)) => {
-                if let Err(error) = begin(stream, &clients, backend, &mut log_error) {
+                if let Err(error) = begin(stream, &clients, shared, &mut log_error) {
                     log_error(&format_args!("cannot serve one: {error}"));
                 }
             }
@@ -85,11 +85,11 @@ fn accept_loop(stopping: &AtomicBool, listener: &UnixListener, backend: &Arc<Man
 fn begin(
     stream: UnixStream,
     clients: &ControlClients,
-    backend: &Arc<Management>,
+    shared: &Arc<Shared>,
     log_error: &mut dyn FnMut(&dyn Display),
 ) -> io::Result<()> {
-    let clock = &backend.0.clock;
-    let place = match clients.admit(stream.try_clone()?, is_owner(&stream), clock.now_ms()) {
+    let now_ms = shared.clock.now_ms();
+    let place = match clients.admit(stream.try_clone()?, is_owner(&stream), now_ms) {
         Admission::Admitted { place, closed } => {
             if closed {
                 log_error(&"too many, the slowest was closed");
@@ -101,17 +101,33 @@ fn begin(
             return Ok(());
         }
     };
-    let backend = Arc::clone(backend);
-    let serve = move || serve(stream, &backend, &place);
+    let shared = Arc::clone(shared);
+    let serve = move || serve(stream, &shared, &place);
     let thread = thread::Builder::new().name("control".into());
     thread.spawn(serve).map(drop)
 }
 
-fn serve(stream: UnixStream, backend: &Management, place: &ControlPlace) {
+fn serve(stream: UnixStream, shared: &Arc<Shared>, place: &ControlPlace) {
     privileges::yield_to_routing();
-    let on_progress = || place.has_progress(backend.0.clock.now_ms());
-    let _ = rutter_api::serve_connection(stream, backend, &on_progress);
-    backend.0.upgrades.note_answer();
+    let on_progress = || place.has_progress(shared.clock.now_ms());
+    let backend = Management::new(shared, user_of(&stream));
+    let _ = rutter_api::serve_connection(stream, &backend, &on_progress);
+    shared.upgrades.note_answer();
+}
+
+/// The user of the process at the other end of a connection: its name in /etc/passwd, else its number.
+fn user_of(stream: &UnixStream) -> String {
+    let Ok(client) = socket_peercred(stream) else {
+        return "an unknown user".to_owned();
+    };
+    let uid = client.uid.as_raw();
+    let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let name = users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)?.parse() == Ok(uid)).then(|| name.to_owned())
+    });
+    name.unwrap_or_else(|| format!("uid {uid}"))
 }
 
 /// Returns whether a client runs as root or as the user of this daemon.

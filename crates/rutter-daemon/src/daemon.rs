@@ -20,6 +20,7 @@ use rutter_rib::{Rib, RibConfig};
 use rutter_session::StopReason;
 use rutter_web::WebServer;
 
+use crate::apply::{self, Changes};
 use crate::connection::memory_file;
 use crate::control_socket::ControlSocket;
 use crate::filter_sources::FilterSources;
@@ -165,6 +166,7 @@ impl Daemon {
             peers: PeerTable::default(),
             threads,
             listeners,
+            changes: Changes::open(&config, source.as_ref()),
             source,
             loaded: Mutex::new(Loaded {
                 unix_s: unix_us() / 1_000_000,
@@ -345,6 +347,7 @@ impl Handle {
         self.watch("memory", memory::trim_when_quiet)?;
         self.watch("limits", outbound_limits::watch)?;
         self.watch("requests", missing_routes::watch)?;
+        self.watch("confirm", apply::watch)?;
         let shared = Arc::clone(&self.shared);
         let restart = named("restart", move || restart::watch(&shared));
         self.restart = Some(restart.map_err(failed("restart"))?);

@@ -16,6 +16,7 @@
 //! that are about to close (`LingeringSockets`).
 
 mod allocator;
+mod apply;
 mod commands;
 mod congestion;
 mod connection;

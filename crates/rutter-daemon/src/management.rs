@@ -9,13 +9,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rutter_api::{
-    Backend, ClearHow, CollectorServices, LogReader, LogRow, ReloadError, SessionRow, SessionState,
-    SourceAction, SourceRow, StatusRow,
+    Applied, ApplyOrder, Backend, ClearHow, CollectorServices, HistoryRow, LogReader, LogRow,
+    ReloadError, SessionRow, SessionState, SourceAction, SourceRow, StatusRow,
 };
 use rutter_config::Diff;
 use rutter_net::{Family, Prefix};
 use rutter_rib::{Explanation, MemoryRow, PreviewedPolicy, PreviewedRoute, Rib, Snapshot};
 
+use crate::apply;
 use crate::logging::{self, LogRing, Record};
 use crate::mailbox::{Clear, Command};
 use crate::memory;
@@ -23,7 +24,9 @@ use crate::reload;
 use crate::shared::{Shared, StopOrder};
 
 /// The daemon as the backend of the management protocol.
-pub(crate) struct Management(pub(crate) Arc<Shared>);
+///
+/// The second field names who asks, for the history of configurations.
+pub(crate) struct Management(Arc<Shared>, String);
 
 impl Backend for Management {
     fn status(&self) -> StatusRow {
@@ -100,7 +103,23 @@ impl Backend for Management {
     }
 
     fn reload(&self) -> Result<Diff, ReloadError> {
-        reload::reload(&self.0)
+        reload::reload(&self.0, &self.1)
+    }
+
+    fn apply(&self, order: &ApplyOrder) -> Result<Applied, ReloadError> {
+        apply::apply(&self.0, order, &self.1)
+    }
+
+    fn confirm(&self) -> Result<String, String> {
+        apply::confirm(&self.0, &self.1)
+    }
+
+    fn rollback(&self, number: Option<u64>) -> Result<Applied, ReloadError> {
+        apply::rollback(&self.0, number, &self.1)
+    }
+
+    fn history(&self) -> Vec<HistoryRow> {
+        apply::history(&self.0)
     }
 
     fn diff(&self, file: Option<&Path>) -> Result<Diff, ReloadError> {
@@ -148,6 +167,11 @@ impl Backend for Management {
 }
 
 impl Management {
+    /// The backend for requests of `user`.
+    pub(crate) fn new(shared: &Arc<Shared>, user: impl Into<String>) -> Self {
+        Management(Arc::clone(shared), user.into())
+    }
+
     fn clear_one(&self, neighbor: IpAddr, how: ClearHow) -> Result<(), String> {
         let clear = |action| {
             let command = Command::Clear { neighbor, action };

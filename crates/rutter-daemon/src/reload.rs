@@ -21,26 +21,13 @@ use crate::status::PeerStatus;
 use crate::transport;
 use crate::web;
 
-/// Reads the configuration file and applies the differences. After an error nothing has changed.
-pub(crate) fn reload(shared: &Arc<Shared>) -> Result<Diff, ReloadError> {
-    let result = try_reload(shared);
-    let mut loaded = shared.loaded.lock();
-    match &result {
-        Ok(diff) => {
-            loaded.unix_s = unix_us() / 1_000_000;
-            loaded.last_error = None;
-            tracing::info!(
-                added = diff.added.len(),
-                removed = diff.removed.len(),
-                changed = diff.changed.len(),
-                "configuration reloaded"
-            );
-        }
-        Err(error) => {
-            let text = describe(error);
-            tracing::error!(error = %text, "configuration rejected, nothing has changed");
-            loaded.last_error = Some(text);
-        }
+/// Reads the configuration file and applies the differences, for a user or a signal. After an error nothing has changed.
+pub(crate) fn reload(shared: &Arc<Shared>, by: &str) -> Result<Diff, ReloadError> {
+    let result = try_reload(shared, by);
+    if let Err(error) = &result {
+        let text = describe(error);
+        tracing::error!(error = %text, "configuration rejected, nothing has changed");
+        shared.loaded.lock().last_error = Some(text);
     }
     result
 }
@@ -96,16 +83,42 @@ pub(crate) fn reevaluate(shared: &Shared, neighbor: IpAddr) -> Result<(), String
     Ok(())
 }
 
-fn try_reload(shared: &Arc<Shared>) -> Result<Diff, ReloadError> {
+fn try_reload(shared: &Arc<Shared>, by: &str) -> Result<Diff, ReloadError> {
     let _one_at_a_time = shared.reloading.lock();
+    shared.changes.check_confirmed()?;
     let new = Arc::new(load(shared, None)?);
+    let diff = put_in_force(shared, Arc::clone(&new), || Ok(()))?;
+    shared.changes.reloaded(shared.source.as_ref(), &new, by);
+    Ok(diff)
+}
+
+/// Puts a configuration in force. `decide` is called when nothing else can fail. After an error, also of `decide`, nothing
+/// has changed. The caller holds the lock of reloads.
+pub(crate) fn put_in_force(
+    shared: &Arc<Shared>,
+    new: Arc<Config>,
+    decide: impl FnOnce() -> Result<(), ReloadError>,
+) -> Result<Diff, ReloadError> {
     let outlets = prepare_outlets(shared, &new)?;
+    if let Err(error) = decide() {
+        outlets.stop(shared);
+        return Err(error);
+    }
     let old = std::mem::replace(&mut *shared.config.write(), Arc::clone(&new));
     let diff = rutter_config::diff(&old, &new);
     apply(shared, &old, &new, &diff);
     change_outlets(shared, &old, &new, outlets);
     FilterSources::change(shared, &old, &new);
     shared.flush();
+    let mut loaded = shared.loaded.lock();
+    loaded.unix_s = unix_us() / 1_000_000;
+    loaded.last_error = None;
+    tracing::info!(
+        added = diff.added.len(),
+        removed = diff.removed.len(),
+        changed = diff.changed.len(),
+        "configuration reloaded"
+    );
     Ok(diff)
 }
 
@@ -256,6 +269,51 @@ struct Prepared {
     archive: Option<Archive>,
 }
 
+impl Prepared {
+    /// Stops the new services before they are used, and starts those again that had to give way to them.
+    fn stop(self, shared: &Arc<Shared>) {
+        self.archive.into_iter().for_each(Archive::stop);
+        let servers = self.metrics.into_iter().chain(self.web);
+        servers.for_each(WebServer::stop);
+        start_missing(shared);
+    }
+}
+
+/// Starts the servers of the present configuration that do not run.
+fn start_missing(shared: &Arc<Shared>) {
+    let config = Arc::clone(&shared.config.read());
+    let mut outlets = shared.outlets.lock();
+    let started = |result: io::Result<WebServer>| {
+        let log = |error| tracing::error!(%error, "cannot listen again after a refused change");
+        result.map_err(log).ok()
+    };
+    if let (Some(metrics), None) = (&config.metrics, &outlets.metrics) {
+        outlets.metrics = started(web::metrics(shared, metrics));
+    }
+    if let (Some(web), None) = (&config.web, &outlets.web) {
+        outlets.web = started(web::looking_glass(shared, web));
+    }
+}
+
+/// Starts a server. If it shares the port with the present one, such as `0.0.0.0` with `127.0.0.1`, that one ends first.
+fn start_server(
+    running: &mut Option<WebServer>,
+    address: SocketAddr,
+    start: impl Fn() -> io::Result<WebServer>,
+) -> io::Result<WebServer> {
+    let shares_port = |server: &WebServer| server.address().port() == address.port();
+    match start() {
+        Err(error)
+            if error.kind() == io::ErrorKind::AddrInUse
+                && running.as_ref().is_some_and(shares_port) =>
+        {
+            running.take().into_iter().for_each(WebServer::stop);
+            start()
+        }
+        result => result,
+    }
+}
+
 /// Opens the new services. Nothing has changed if that fails.
 fn prepare_outlets(shared: &Arc<Shared>, new: &Config) -> Result<Prepared, ReloadError> {
     let old = Arc::clone(&shared.config.read());
@@ -271,13 +329,19 @@ fn prepare_outlets(shared: &Arc<Shared>, new: &Config) -> Result<Prepared, Reloa
     let archive = archive.transpose()?;
     let metrics = new.metrics.as_ref().filter(|_| old.metrics != new.metrics);
     let metrics = metrics.map(|new| {
-        web::metrics(shared, new).map_err(|error| cannot_listen("metrics", new.listen, &error))
+        let mut outlets = shared.outlets.lock();
+        let start = || web::metrics(shared, new);
+        let started = start_server(&mut outlets.metrics, new.listen, start);
+        started.map_err(|error| cannot_listen("metrics", new.listen, &error))
     });
     let address = |web: &Option<Web>| web.as_ref().map(|web| web.listen);
     let web = new.web.as_ref();
     let web = web.filter(|_| address(&old.web) != address(&new.web));
     let web = web.map(|new| {
-        web::looking_glass(shared, new).map_err(|error| cannot_listen("web", new.listen, &error))
+        let mut outlets = shared.outlets.lock();
+        let start = || web::looking_glass(shared, new);
+        let started = start_server(&mut outlets.web, new.listen, start);
+        started.map_err(|error| cannot_listen("web", new.listen, &error))
     });
     match (metrics.transpose(), web.transpose()) {
         (Ok(metrics), Ok(web)) => Ok(Prepared {
@@ -288,6 +352,7 @@ fn prepare_outlets(shared: &Arc<Shared>, new: &Config) -> Result<Prepared, Reloa
         (metrics, web) => {
             archive.into_iter().for_each(Archive::stop);
             let (metrics, web) = (stop_started(metrics), stop_started(web));
+            start_missing(shared);
             Err(metrics.or(web).expect("one of them failed"))
         }
     }
@@ -338,7 +403,7 @@ fn change_web(running: &mut Option<WebServer>, new: Option<&Web>, prepared: Opti
     }
 }
 
-fn describe(error: &ReloadError) -> String {
+pub(crate) fn describe(error: &ReloadError) -> String {
     match error {
         ReloadError::Config(errors) => {
             let first = errors.first().map(ToString::to_string).unwrap_or_default();

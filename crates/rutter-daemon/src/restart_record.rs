@@ -36,8 +36,13 @@ const MAX_LEN: u64 = 8 * 1024 * 1024;
 /// The version of the format. A file in another version is not used.
 const VERSION: u32 = 1;
 
-/// The restart file of this daemon. Two daemons on one machine have different control sockets, and so different files.
+/// The restart file of this daemon.
 pub(crate) fn restart_file(config: &Config) -> LastGood {
+    LastGood::new(state_file(config, "restart"), "restart", VERSION, MAX_LEN)
+}
+
+/// A file in the state folder. Two daemons on one machine have different control sockets, and so different files.
+pub(crate) fn state_file(config: &Config, kind: &str) -> PathBuf {
     let socket = config.daemon.control_socket.display().to_string();
     let name: String = socket
         .chars()
@@ -48,11 +53,7 @@ pub(crate) fn restart_file(config: &Config) -> LastGood {
         .collect();
     // The name of a file has at most 255 bytes. The end of a path tells more than its start.
     let kept = name.len().saturating_sub(200);
-    let path: PathBuf = config
-        .daemon
-        .state
-        .join(format!("restart{}", &name[kept..]));
-    LastGood::new(path, "restart", VERSION, MAX_LEN)
+    config.daemon.state.join(format!("{kind}{}", &name[kept..]))
 }
 
 impl RestartRecord {

@@ -13,6 +13,7 @@ use rutter_config::{Config, ConfigSource};
 use rutter_rib::Rib;
 use rutter_web::WebServer;
 
+use crate::apply::Changes;
 use crate::filter_sources::FilterSources;
 use crate::handover::UpgradeDesk;
 use crate::listener::Listeners;
@@ -41,6 +42,8 @@ pub(crate) struct Shared {
     /// What a reload reads; `None` for an embedded configuration.
     pub(crate) source: Option<ConfigSource>,
     pub(crate) loaded: Mutex<Loaded>,
+    /// The configurations that ran, and a change that waits for its confirmation.
+    pub(crate) changes: Changes,
     pub(crate) log: Arc<LogRing>,
     pub(crate) jitter: RandomState,
     /// The daemon stops; it is never reset.

@@ -89,7 +89,7 @@ impl Signals {
             daemon
         };
         if let Some(daemon) = daemon {
-            drop(reload::reload(&daemon));
+            drop(reload::reload(&daemon, "a signal"));
         }
     }
 
@@ -104,7 +104,7 @@ impl Signals {
         if let Some(signal) = stop {
             request_stop(daemon, signal);
         } else if reload {
-            drop(reload::reload(daemon));
+            drop(reload::reload(daemon, "a signal"));
         }
     }
 }

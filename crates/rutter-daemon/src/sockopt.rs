@@ -61,22 +61,8 @@ pub fn set_md5_key(socket: BorrowedFd<'_>, scope: KeyScope, key: &[u8]) -> io::R
 pub fn last_ack_ms(socket: BorrowedFd<'_>) -> io::Result<u64> {
     // SAFETY: all-zero is a valid `tcp_info`: it has only integers.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
-    let mut len = size_of::<libc::tcp_info>() as socklen_t;
-    // SAFETY: the module's invariant, also for writing: `info` is `len` bytes long, and the kernel writes no more.
-    let rc = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_INFO,
-            std::ptr::from_mut(&mut info).cast(),
-            &raw mut len,
-        )
-    };
-    if rc == 0 {
-        Ok(u64::from(info.tcpi_last_ack_recv))
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    get(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut info)?;
+    Ok(u64::from(info.tcpi_last_ack_recv))
 }
 
 /// Accepts packets from any distance again, and sends with the TTL (hop limit) of the system.
@@ -121,6 +107,26 @@ fn set<T>(socket: BorrowedFd<'_>, level: c_int, option: c_int, value: &T) -> io:
             option,
             std::ptr::from_ref(value).cast(),
             size_of::<T>() as socklen_t,
+        )
+    };
+    if rc == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Reads an option into `value`, which has only integers.
+fn get<T>(socket: BorrowedFd<'_>, level: c_int, option: c_int, value: &mut T) -> io::Result<()> {
+    let mut len = size_of::<T>() as socklen_t;
+    // SAFETY: the module's invariant, also for writing: `value` is `len` bytes long, and the kernel writes no more.
+    let rc = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            level,
+            option,
+            std::ptr::from_mut(value).cast(),
+            &raw mut len,
         )
     };
     if rc == 0 {

@@ -15,7 +15,7 @@ const UNLIMITED: u32 = u32::MAX;
 
 /// Starts the looking glass and the REST interface.
 pub(crate) fn looking_glass(shared: &Arc<Shared>, web: &Web) -> io::Result<WebServer> {
-    let backend = Arc::new(Management(Arc::clone(shared)));
+    let backend = Arc::new(Management::new(shared, "the web"));
     let settings = WebSettings {
         birdwatcher: birdwatcher(web),
         ..settings(Site::LookingGlass, web.requests_per_second)
@@ -35,7 +35,7 @@ pub(crate) fn birdwatcher(web: &Web) -> Option<BirdwatcherSettings> {
 
 /// Starts `GET /metrics`.
 pub(crate) fn metrics(shared: &Arc<Shared>, metrics: &Metrics) -> io::Result<WebServer> {
-    let backend = Arc::new(Management(Arc::clone(shared)));
+    let backend = Arc::new(Management::new(shared, "the web"));
     WebServer::start(metrics.listen, backend, settings(Site::Metrics, UNLIMITED))
 }
 

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use clap::CommandFactory as _;
 use rutter_api::{
-    AdvertisedList, AdvertisedQuery, ClearHow, Line, Request, RouteFilter, SourceAction, WhatIf,
+    AdvertisedList, AdvertisedQuery, ApplyOrder, ClearHow, Line, Request, RouteFilter,
+    SourceAction, WhatIf,
 };
 use rutter_config::ConfigSource;
 
 use crate::cli::{
-    ClearArgs, Cli, Command, CommonOptions, ImportFrom, Shell, Show, SourceActionArg,
+    ApplyArgs, ClearArgs, Cli, Command, CommonOptions, ImportFrom, Shell, Show, SourceActionArg,
 };
 use crate::failure::Failure;
 use crate::request::{self, send};
@@ -64,6 +65,10 @@ pub(crate) fn run_command(command: Command, options: &CommonOptions) -> Result<(
         }
         Command::Reload => send(options, Request::Reload),
         Command::Upgrade => upgrade(options),
+        Command::Apply(args) => send(options, Request::Apply(apply_order(args)?)),
+        Command::Confirm => send(options, Request::Confirm),
+        Command::Rollback { number } => send(options, Request::Rollback { number }),
+        Command::History => send(options, Request::History),
         Command::Show(show) => send(options, show_request(show.what)),
         Command::Explain {
             target,
@@ -201,6 +206,15 @@ fn show_request(what: Show) -> Request {
         Show::Sources => Request::Sources,
         Show::Routers => Request::Routers,
     }
+}
+
+/// The daemon has another working directory, so the path is absolute.
+fn apply_order(args: ApplyArgs) -> io::Result<ApplyOrder> {
+    Ok(ApplyOrder {
+        file: std::path::absolute(args.file)?,
+        confirm_s: args.confirm,
+        max_loss: args.max_loss,
+    })
 }
 
 fn source_request(action: SourceActionArg, name: String) -> Request {

@@ -7,7 +7,7 @@ use rutter_config::Diff;
 
 use super::peers::PeerSelector;
 use super::{Failure, RowWriter};
-use crate::{Backend, ClearHow, ConfigErrorRow, Done, Line, ReloadError, SourceAction};
+use crate::{Applied, Backend, ClearHow, ConfigErrorRow, Done, Line, ReloadError, SourceAction};
 
 /// Resets or refreshes the sessions that `peer` selects.
 pub(super) fn clear(backend: &dyn Backend, peer: &str, how: ClearHow) -> Result<Done, Failure> {
@@ -46,6 +46,27 @@ pub(super) fn reload(backend: &dyn Backend, rows: &mut RowWriter<'_>) -> Result<
             "nothing changed"
         })
     })
+}
+
+/// Sends the changes of a configuration that was put in force.
+pub(super) fn applied(
+    result: Result<Applied, ReloadError>,
+    rows: &mut RowWriter<'_>,
+) -> Result<Done, Failure> {
+    let (diff, text) = match result {
+        Ok(Applied { diff, message }) => (Ok(diff), message),
+        Err(error) => (Err(error), String::new()),
+    };
+    send_diff(diff, rows)?;
+    Ok(Done {
+        rows: rows.count(),
+        ..message(text)
+    })
+}
+
+/// Keeps a configuration that waits for its confirmation.
+pub(super) fn confirm(backend: &dyn Backend) -> Result<Done, Failure> {
+    backend.confirm().map(message).map_err(Failure::Refused)
 }
 
 /// Sends the changes that a reload would make.

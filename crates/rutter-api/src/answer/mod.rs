@@ -54,6 +54,14 @@ pub fn answer(
         }
         Request::Log { follow } => log::log(backend, *follow, rows)?,
         Request::Clear { peer, how } => return control::clear(backend, peer, *how),
+        Request::Apply(order) => return control::applied(backend.apply(order), rows),
+        Request::Rollback { number } => return control::applied(backend.rollback(*number), rows),
+        Request::Confirm => return control::confirm(backend),
+        Request::History => {
+            for row in backend.history() {
+                rows.send(&Line::History(row))?;
+            }
+        }
         Request::Reload => return control::reload(backend, rows),
         Request::Diff { file, routes } => {
             let file = file.as_deref();

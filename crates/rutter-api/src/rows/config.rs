@@ -122,6 +122,26 @@ pub struct ChangedRow {
     pub ends_session: bool,
 }
 
+/// A configuration that ran.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct HistoryRow {
+    /// Its number.
+    pub number: u64,
+    /// The time when it was put in force, Unix seconds.
+    pub unix_s: u64,
+    /// The user who did it, or the cause.
+    pub by: String,
+    /// The command or event: `apply`, `reload`, `rollback to 3`, `start`, `went back: …`.
+    pub action: String,
+    /// It is in force.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub running: bool,
+    /// The time until the daemon goes back to the one before, unless somebody confirms it, seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goes_back_in_s: Option<u64>,
+}
+
 /// A key that resets a session.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -17,7 +17,7 @@ pub use advertised::{
 pub use change::{Change, ChangeRow, ChangedRoute, VerdictRow};
 pub use collector::{RouterRow, SinkRow};
 pub use config::{
-    ChangedRow, ConfigErrorRow, DiffRow, ResetByRow, RouteChangeRow, RouteChangesRow,
+    ChangedRow, ConfigErrorRow, DiffRow, HistoryRow, ResetByRow, RouteChangeRow, RouteChangesRow,
 };
 pub use explain::{CandidateRow, ClientRow, ExplainRow, WithheldRow};
 pub use lookup::{LookupRow, PrefixText, TableRoutesRow, TableSetRow};

@@ -430,6 +430,7 @@ fn rows_match_the_sample() {
         Request::Sinks,
         Request::Routers,
         Request::Reload,
+        Request::History,
         Request::Peer {
             peer: "nobody".into(),
         },

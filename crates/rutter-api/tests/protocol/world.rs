@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rutter_api::{
-    Backend, ClearHow, CollectorServices, LogReader, LogRow, ReloadError, RouterRow, SessionRow,
-    SessionState, SinkRow, SourceAction, SourceRow, StatusRow,
+    Backend, ClearHow, CollectorServices, HistoryRow, LogReader, LogRow, ReloadError, RouterRow,
+    SessionRow, SessionState, SinkRow, SourceAction, SourceRow, StatusRow,
 };
 use rutter_config::Diff;
 use rutter_net::{Asn, Ipv4Prefix, PerFamily, Prefix};
@@ -222,6 +222,18 @@ impl Backend for World {
 
     fn clear(&self, _: &[IpAddr], _: ClearHow) -> Result<(), String> {
         Err("no".into())
+    }
+
+    fn history(&self) -> Vec<HistoryRow> {
+        let row = |number, action: &str| HistoryRow {
+            number,
+            unix_s: 1_795_600_000 + number,
+            by: "operator".into(),
+            action: action.into(),
+            running: number == 2,
+            goes_back_in_s: (number == 2).then_some(600),
+        };
+        vec![row(1, "start"), row(2, "apply")]
     }
 
     fn reload(&self) -> Result<Diff, ReloadError> {

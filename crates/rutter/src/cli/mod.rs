@@ -1,5 +1,6 @@
 //! The command line and its help. The modules named after the commands carry them out.
 
+mod apply;
 mod arouteserver;
 mod demo;
 mod filter;
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use apply::ApplyArgs;
 pub(crate) use arouteserver::ARouteServerArgs;
 pub(crate) use demo::DemoArgs;
 pub(crate) use filter::FilterArgs;
@@ -141,6 +143,22 @@ pub(crate) enum Command {
     /// Let the installed version take over from the running daemon; no session ends
     #[command(after_help = UPGRADE)]
     Upgrade,
+    /// Put another configuration in force, and go back by itself if nobody confirms it
+    #[command(after_help = apply::APPLY)]
+    Apply(ApplyArgs),
+    /// Keep the configuration that `rutter apply --confirm` put in force
+    #[command(after_help = apply::CONFIRM)]
+    Confirm,
+    /// Go back to an earlier configuration
+    #[command(after_help = apply::ROLLBACK)]
+    Rollback {
+        /// Its number in `rutter history` [default: the one before that in force]
+        #[arg(value_name = "N")]
+        number: Option<u64>,
+    },
+    /// List the last configurations that ran: when, and who put them in force
+    #[command(after_help = apply::HISTORY)]
+    History,
     /// Show sessions, routes, attributes, memory, sinks
     #[command(after_help = SHOW)]
     Show(ShowArgs),

@@ -4,6 +4,7 @@ mod advertised;
 mod collector;
 mod diff;
 mod explain;
+mod history;
 mod log;
 mod lookup;
 mod peer;
@@ -46,11 +47,15 @@ pub(crate) fn view_of(request: &Request, paint: Paint) -> Box<dyn View> {
         Request::Memory => Box::new(process::MemoryView::new(paint)),
         Request::Explain { .. } => Box::new(explain::ExplainView(paint)),
         Request::Log { .. } => Box::new(log::LogView(paint)),
-        Request::Reload | Request::Diff { .. } | Request::DiffSources { .. } => {
-            Box::new(DiffView(paint))
-        }
+        Request::Reload
+        | Request::Apply(_)
+        | Request::Rollback { .. }
+        | Request::Diff { .. }
+        | Request::DiffSources { .. } => Box::new(DiffView(paint)),
+        Request::History => Box::new(history::HistoryView(paint)),
         Request::Lookup(_) => Box::new(lookup::LookupView::new(paint)),
         Request::Clear { .. }
+        | Request::Confirm
         | Request::Source { .. }
         | Request::Upgrade
         | Request::Shutdown { .. }
