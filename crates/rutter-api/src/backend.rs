@@ -10,8 +10,8 @@ use rutter_rib::{Explanation, PeerId, PeerSummary, PreviewedRoute, Rib, Snapshot
 use rutter_wire::attr::Attributes;
 
 use crate::{
-    ApplyOrder, ClearHow, HistoryRow, LogRow, RouterRow, SessionRow, SinkRow, SourceAction,
-    SourceRow, StatusRow,
+    ApplyOrder, AuditEntry, ClearHow, HistoryRow, LogRow, RouterRow, SessionRow, SinkRow,
+    SourceAction, SourceRow, StatusRow,
 };
 
 /// The daemon, as the management server sees it. Any thread may call any method at any time. Methods must not wait
@@ -109,6 +109,10 @@ pub trait Backend: Send + Sync {
     }
     /// Starts an orderly shutdown: every session ends with a Cease that carries `text`.
     fn shutdown(&self, text: Option<&str>);
+    /// Records a request to change the daemon.
+    fn audit(&self, entry: AuditEntry<'_>) {
+        let _ = entry;
+    }
     /// Returns a reader of the log: the lines in memory, oldest first, then new lines.
     fn log(&self) -> Box<dyn LogReader>;
 }

@@ -8,6 +8,7 @@
 //! Answers are streamed: no list is held in memory, and an answer ends when its client disconnects. See
 //! `docs/management.md` for the protocol.
 
+mod access;
 mod answer;
 mod backend;
 mod change_reader;
@@ -22,6 +23,7 @@ mod socket;
 mod string_form;
 pub mod units;
 
+pub use access::{Access, AuditEntry, Caller};
 pub use answer::{Failure, RowSink, answer};
 pub use backend::{Applied, Backend, CollectorServices, LogReader, ReloadError};
 pub use change_reader::{ChangeFilter, ChangeReader, end_unread_changes};
@@ -33,4 +35,4 @@ pub use request::{
 };
 pub use rows::*;
 pub use server::serve_connection;
-pub use socket::listen;
+pub use socket::{listen, listen_for_everybody};

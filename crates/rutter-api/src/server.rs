@@ -5,8 +5,9 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use crate::answer::{Failure, RowSink, answer};
-use crate::{Backend, Envelope, Line, MAX_REQUEST, Request, VERSION};
+use crate::access::answer_to;
+use crate::answer::{Failure, RowSink};
+use crate::{Backend, Caller, Envelope, Line, MAX_REQUEST, Request, VERSION};
 
 /// Answers one request. Returns when the answer is written or the client has disconnected. Blocks, so it needs its
 /// own thread.
@@ -16,6 +17,7 @@ use crate::{Backend, Envelope, Line, MAX_REQUEST, Request, VERSION};
 pub fn serve_connection(
     stream: UnixStream,
     backend: &dyn Backend,
+    caller: &Caller,
     on_progress: &dyn Fn(),
 ) -> io::Result<()> {
     stream.set_read_timeout(Some(REQUEST_TIMEOUT))?;
@@ -24,7 +26,7 @@ pub fn serve_connection(
     on_progress();
     stream.set_read_timeout(Some(Duration::from_millis(1)))?;
     let mut sink = SocketSink::new(&stream, on_progress);
-    let result = request.and_then(|request| answer(&request, backend, &mut sink));
+    let result = request.and_then(|request| answer_to(caller, &request, backend, &mut sink));
     match result {
         Ok(done) => sink.write_row(&Line::Done(done))?,
         Err(Failure::Refused(message) | Failure::NotFound(message)) => {

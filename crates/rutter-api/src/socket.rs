@@ -9,6 +9,15 @@ use std::path::Path;
 /// Listens at `path` with mode 0660. Creates a missing folder and replaces a socket without a listener. Fails if
 /// another daemon listens there.
 pub fn listen(path: &Path) -> io::Result<UnixListener> {
+    listen_with_mode(path, 0o660)
+}
+
+/// As [`listen`], with mode 0666: for a socket whose clients can only read.
+pub fn listen_for_everybody(path: &Path) -> io::Result<UnixListener> {
+    listen_with_mode(path, 0o666)
+}
+
+fn listen_with_mode(path: &Path, mode: u32) -> io::Result<UnixListener> {
     if let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
         fs::create_dir_all(folder)?;
     }
@@ -22,7 +31,7 @@ pub fn listen(path: &Path) -> io::Result<UnixListener> {
         fs::remove_file(path)?;
     }
     let listener = UnixListener::bind(path)?;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o660))?;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
     Ok(listener)
 }
 

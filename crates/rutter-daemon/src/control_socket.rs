@@ -12,8 +12,10 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::socket_peercred;
+use rutter_api::{Access, Caller};
 use rutter_limits::LogRateLimit;
 
+use crate::audit;
 use crate::control_clients::{Admission, ControlClients, ControlPlace};
 use crate::management::Management;
 use crate::privileges;
@@ -27,15 +29,18 @@ pub(crate) struct ControlSocket {
 }
 
 impl ControlSocket {
-    /// Listens at a path.
-    pub(crate) fn open(shared: &Arc<Shared>, path: &Path) -> io::Result<Self> {
-        let listener = rutter_api::listen(path)?;
+    /// Listens at a path for clients with this access.
+    pub(crate) fn open(shared: &Arc<Shared>, path: &Path, access: Access) -> io::Result<Self> {
+        let listener = match access {
+            Access::Control => rutter_api::listen(path)?,
+            Access::ReadOnly => rutter_api::listen_for_everybody(path)?,
+        };
         let shared = Arc::clone(shared);
         let stopping = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&stopping);
         let thread = thread::Builder::new()
             .name("control".into())
-            .spawn(move || accept_loop(&stop, &listener, &shared))?;
+            .spawn(move || accept_loop(&stop, &listener, &shared, access))?;
         Ok(ControlSocket {
             path: path.to_owned(),
             stopping,
@@ -53,7 +58,12 @@ impl ControlSocket {
     }
 }
 
-fn accept_loop(stopping: &AtomicBool, listener: &UnixListener, shared: &Arc<Shared>) {
+fn accept_loop(
+    stopping: &AtomicBool,
+    listener: &UnixListener,
+    shared: &Arc<Shared>,
+    access: Access,
+) {
     let clients = ControlClients::default();
     let mut error_lines = LogRateLimit::new(10, Duration::from_secs(60));
     let mut log_error = move |text: &dyn Display| {
@@ -68,7 +78,7 @@ fn accept_loop(stopping: &AtomicBool, listener: &UnixListener, shared: &Arc<Shar
         }
         match accepted {
             Ok((stream, _)) => {
-                if let Err(error) = begin(stream, &clients, shared, &mut log_error) {
+                if let Err(error) = begin(stream, &clients, shared, access, &mut log_error) {
                     log_error(&format_args!("cannot serve one: {error}"));
                 }
             }
@@ -86,6 +96,7 @@ fn begin(
     stream: UnixStream,
     clients: &ControlClients,
     shared: &Arc<Shared>,
+    access: Access,
     log_error: &mut dyn FnMut(&dyn Display),
 ) -> io::Result<()> {
     let now_ms = shared.clock.now_ms();
@@ -102,32 +113,19 @@ fn begin(
         }
     };
     let shared = Arc::clone(shared);
-    let serve = move || serve(stream, &shared, &place);
+    let serve = move || serve(stream, &shared, access, &place);
     let thread = thread::Builder::new().name("control".into());
     thread.spawn(serve).map(drop)
 }
 
-fn serve(stream: UnixStream, shared: &Arc<Shared>, place: &ControlPlace) {
+fn serve(stream: UnixStream, shared: &Arc<Shared>, access: Access, place: &ControlPlace) {
     privileges::yield_to_routing();
     let on_progress = || place.has_progress(shared.clock.now_ms());
-    let backend = Management::new(shared, user_of(&stream));
-    let _ = rutter_api::serve_connection(stream, &backend, &on_progress);
+    let who = audit::peer_of(&stream);
+    let backend = Management::new(shared, who.clone());
+    let caller = Caller { access, who };
+    let _ = rutter_api::serve_connection(stream, &backend, &caller, &on_progress);
     shared.upgrades.note_answer();
-}
-
-/// The user of the process at the other end of a connection: its name in /etc/passwd, else its number.
-fn user_of(stream: &UnixStream) -> String {
-    let Ok(client) = socket_peercred(stream) else {
-        return "an unknown user".to_owned();
-    };
-    let uid = client.uid.as_raw();
-    let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
-    let name = users.lines().find_map(|line| {
-        let mut fields = line.split(':');
-        let name = fields.next()?;
-        (fields.nth(1)?.parse() == Ok(uid)).then(|| name.to_owned())
-    });
-    name.unwrap_or_else(|| format!("uid {uid}"))
 }
 
 /// Returns whether a client runs as root or as the user of this daemon.

@@ -5,6 +5,7 @@ use std::fmt;
 use std::hash::BuildHasher;
 use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, OnceLock};
@@ -13,7 +14,7 @@ use std::time::Duration;
 
 use mio::{Poll, Waker};
 use parking_lot::{Mutex, RwLock};
-use rutter_api::CollectorServices;
+use rutter_api::{Access, CollectorServices};
 use rutter_config::{Config, ConfigSource};
 use rutter_policy::ExportPolicy;
 use rutter_rib::{Rib, RibConfig};
@@ -52,7 +53,7 @@ pub struct Handle {
     shared: Arc<Shared>,
     reactors: Vec<JoinHandle<()>>,
     acceptor: Option<(JoinHandle<()>, Waker)>,
-    control: Option<ControlSocket>,
+    control: Vec<ControlSocket>,
     /// The threads that look at the table now and then. Each ends when its sender is dropped.
     watchers: Vec<(Sender<()>, JoinHandle<()>)>,
     restart: Option<JoinHandle<()>>,
@@ -195,7 +196,7 @@ impl Daemon {
             shared,
             reactors: Vec::new(),
             acceptor: None,
-            control: None,
+            control: Vec::new(),
             watchers: Vec::new(),
             restart: None,
             upgrades: None,
@@ -372,17 +373,32 @@ impl Handle {
     }
 
     fn open_control(&mut self, config: &Config) -> Result<(), StartError> {
-        let path = &config.daemon.control_socket;
-        let control = ControlSocket::open(&self.shared, path).map_err(|error| StartError {
-            what: format!("control socket {}", path.display()),
-            error,
-            hint: "write another `daemon.control-socket`, or let the daemon's user write there",
-        })?;
-        self.control = Some(control);
+        let open = |path: &Path, access, hint| {
+            ControlSocket::open(&self.shared, path, access).map_err(|error| StartError {
+                what: format!("control socket {}", path.display()),
+                error,
+                hint,
+            })
+        };
+        let control = open(
+            &config.daemon.control_socket,
+            Access::Control,
+            "write another `daemon.control-socket`, or let the daemon's user write there",
+        )?;
+        let reading = config.daemon.read_only_socket.as_ref().map(|path| {
+            open(
+                path,
+                Access::ReadOnly,
+                "write another `daemon.read-only-socket`, or let the daemon's user write there",
+            )
+        });
+        let reading = reading.transpose()?;
+        self.control.push(control);
+        self.control.extend(reading);
         Ok(())
     }
 
-    fn open_outlets(&self, config: &Config) -> Result<(), StartError> {
+    fn open_outlets(&mut self, config: &Config) -> Result<(), StartError> {
         self.open_web(config)?;
         self.open_archive(config)
     }
@@ -517,8 +533,7 @@ impl Handle {
         }
         let outlets = std::mem::take(&mut *self.shared.outlets.lock());
         outlets.archive.into_iter().for_each(Archive::stop);
-        let control = self.control.take();
-        control.into_iter().for_each(ControlSocket::stop);
+        self.control.drain(..).for_each(ControlSocket::stop);
         let servers = outlets.metrics.into_iter().chain(outlets.web);
         servers.for_each(WebServer::stop);
         tracing::info!("stopped");

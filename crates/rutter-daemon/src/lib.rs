@@ -17,6 +17,7 @@
 
 mod allocator;
 mod apply;
+mod audit;
 mod commands;
 mod congestion;
 mod connection;

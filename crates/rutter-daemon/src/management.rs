@@ -9,14 +9,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rutter_api::{
-    Applied, ApplyOrder, Backend, ClearHow, CollectorServices, HistoryRow, LogReader, LogRow,
-    ReloadError, SessionRow, SessionState, SourceAction, SourceRow, StatusRow,
+    Applied, ApplyOrder, AuditEntry, Backend, ClearHow, CollectorServices, HistoryRow, LogReader,
+    LogRow, ReloadError, SessionRow, SessionState, SourceAction, SourceRow, StatusRow,
 };
 use rutter_config::Diff;
 use rutter_net::{Family, Prefix};
 use rutter_rib::{Explanation, MemoryRow, PreviewedPolicy, PreviewedRoute, Rib, Snapshot};
 
 use crate::apply;
+use crate::audit;
 use crate::logging::{self, LogRing, Record};
 use crate::mailbox::{Clear, Command};
 use crate::memory;
@@ -151,10 +152,13 @@ impl Backend for Management {
     }
 
     fn shutdown(&self, text: Option<&str>) {
-        tracing::info!("shutdown requested on the control socket");
         let text = text.unwrap_or("shut down by an operator");
         let order = StopOrder::Leave(text.into());
         self.0.stop_request.make(order);
+    }
+
+    fn audit(&self, entry: AuditEntry<'_>) {
+        audit::record(&self.0, entry);
     }
 
     fn log(&self) -> Box<dyn LogReader> {

@@ -6,10 +6,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use rutter_api::AuditEntry;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator;
 use signal_hook::low_level::emulate_default_handler;
 
+use crate::audit;
 use crate::reload;
 use crate::shared::{Shared, StopOrder};
 use crate::stderr::eprint_line;
@@ -89,7 +91,7 @@ impl Signals {
             daemon
         };
         if let Some(daemon) = daemon {
-            drop(reload::reload(&daemon, "a signal"));
+            reload_by_signal(&daemon);
         }
     }
 
@@ -104,14 +106,37 @@ impl Signals {
         if let Some(signal) = stop {
             request_stop(daemon, signal);
         } else if reload {
-            drop(reload::reload(daemon, "a signal"));
+            reload_by_signal(daemon);
         }
     }
+}
+
+fn reload_by_signal(daemon: &Arc<Shared>) {
+    let outcome = reload::reload(daemon, "a signal");
+    audit::record(
+        daemon,
+        AuditEntry {
+            who: "signal",
+            action: "reload",
+            outcome: match outcome {
+                Ok(_) => Ok("configuration applied"),
+                Err(_) => Err("nothing was changed; the log has the errors"),
+            },
+        },
+    );
 }
 
 /// SIGTERM is what service managers send, also to start the daemon again: neighbors keep our routes. A daemon with an
 /// embedded configuration is not started again.
 fn request_stop(daemon: &Shared, signal: i32) {
+    audit::record(
+        daemon,
+        AuditEntry {
+            who: "signal",
+            action: "shutdown",
+            outcome: Ok("shutting down"),
+        },
+    );
     let order = match signal == SIGTERM && daemon.source.is_some() {
         true => StopOrder::Restart,
         false => StopOrder::Leave(daemon.default_shutdown_text().into()),

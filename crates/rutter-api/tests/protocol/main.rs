@@ -8,17 +8,24 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 
 use rutter_api::{
-    AdvertisedList, Backend as _, ClearHow, Line, LookupQuery, Request, RouteFilter, RouteSelector,
-    SourceAction, WhatIf, serve_connection,
+    Access, AdvertisedList, Backend as _, Caller, ClearHow, Line, LookupQuery, Request,
+    RouteFilter, RouteSelector, SourceAction, WhatIf, serve_connection,
 };
 
 use world::World;
+
+fn operator() -> Caller {
+    Caller {
+        access: Access::Control,
+        who: "operator".to_owned(),
+    }
+}
 
 /// Sends a request over a socket pair and reads all lines.
 fn send_text(world: &World, request: &str) -> Vec<Line> {
     let (mut ours, theirs) = UnixStream::pair().unwrap();
     thread::scope(|scope| {
-        scope.spawn(|| serve_connection(theirs, world, &|| {}).unwrap());
+        scope.spawn(|| serve_connection(theirs, world, &operator(), &|| {}).unwrap());
         ours.write_all(request.as_bytes()).unwrap();
         ours.write_all(b"\n").unwrap();
         let mut text = String::new();
@@ -328,7 +335,7 @@ fn an_answer_ends_when_its_client_disconnects() {
         .unwrap();
     drop(ours);
     // Without the check of the connection this would not return.
-    let _ = serve_connection(theirs, &world, &|| {});
+    let _ = serve_connection(theirs, &world, &operator(), &|| {});
 }
 
 fn of(peer: &str) -> RouteSelector {

@@ -22,6 +22,12 @@ section! {
         /// The Unix socket for the command line tool. Write permission gives full control of the daemon.
         "control-socket": "path", default "`/run/rutter/rutter.sock`", reload NextStart
             => control_socket: PathBuf = "/run/rutter/rutter.sock".into(), read |i| i.named(PathRole::Socket);
+        /// Another Unix socket, whose clients can only read. Every local user may connect, unless the mode of its folder forbids it.
+        "read-only-socket": "path", default "none", reload NextStart
+            => read_only_socket: Option<PathBuf> = None, read |i| i.named(PathRole::Socket).map(Some);
+        /// A file to which a line of JSON is appended for each request to change the daemon: who, what and the outcome. The log has the same.
+        "audit-log": "path", default "none", reload AtOnce
+            => audit_log: Option<PathBuf> = None, read |i| i.path().map(Some);
         /// The folder for what Rutter must know after a restart: which neighbors keep its routes meanwhile.
         "state": "path", default "`\"/var/lib/rutter\"`", reload NextStart
             => state: PathBuf = "/var/lib/rutter".into(), read |i| i.named(PathRole::Folder);

@@ -3,6 +3,7 @@
 mod apply;
 mod archive;
 mod birdwatcher;
+mod control;
 mod events;
 mod handover;
 mod process;

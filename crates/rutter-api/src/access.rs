@@ -1,0 +1,130 @@
+//! What a client of a socket may do, and the record of what it did.
+
+use crate::answer::{Failure, RowSink, answer};
+use crate::{Backend, ClearHow, Done, Request, SourceAction};
+
+/// What the clients of a socket may do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// Everything.
+    Control,
+    /// Read: nothing that changes the daemon, and no files.
+    ReadOnly,
+}
+
+/// The client of a connection.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Caller {
+    /// What it may do.
+    pub access: Access,
+    /// Who it is, for the audit log: `alice (uid 1000, pid 4711)`.
+    pub who: String,
+}
+
+/// A request to change the daemon, with its outcome.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AuditEntry<'a> {
+    /// Who asked.
+    pub who: &'a str,
+    /// The action: `clear hard AS64511`.
+    pub action: &'a str,
+    /// The result, or the error, for people.
+    pub outcome: Result<&'a str, &'a str>,
+}
+
+/// Answers a request if the caller may make it. Requests to change the daemon are audited. A
+/// refused one is not: everybody may make it, and would fill the audit log.
+pub(crate) fn answer_to(
+    caller: &Caller,
+    request: &Request,
+    backend: &dyn Backend,
+    sink: &mut dyn RowSink,
+) -> Result<Done, Failure> {
+    let action = request.action();
+    let is_refused = match (caller.access, request) {
+        (Access::Control, _) => false,
+        // The errors in a file show parts of it.
+        (Access::ReadOnly, Request::Diff { file: Some(_), .. }) => true,
+        (Access::ReadOnly, _) => action.is_some(),
+    };
+    let audit = |outcome| {
+        if let Some(action) = &action {
+            let who = &caller.who;
+            backend.audit(AuditEntry {
+                who,
+                action,
+                outcome,
+            });
+        }
+    };
+    if is_refused {
+        let text = "this socket only reads: ask on the control socket";
+        return Err(Failure::refused(text));
+    }
+    if matches!(request, Request::Shutdown { .. }) {
+        // Afterwards there may be no time left.
+        audit(Ok("shutting down"));
+        return answer(request, backend, sink);
+    }
+    let result = answer(request, backend, sink);
+    match &result {
+        Ok(done) => audit(Ok(done.message.as_deref().unwrap_or("done"))),
+        Err(Failure::Refused(text) | Failure::NotFound(text)) => audit(Err(text)),
+        Err(Failure::Disconnected(_)) => audit(Ok("done; the client did not wait for the answer")),
+    }
+    result
+}
+
+impl Request {
+    /// Returns what this request changes, in words, or `None` if it only reads.
+    fn action(&self) -> Option<String> {
+        Some(match self {
+            Request::Clear { peer, how } => {
+                let how = match how {
+                    ClearHow::Hard => "hard",
+                    ClearHow::SoftIn => "soft-in",
+                    ClearHow::SoftOut => "soft-out",
+                };
+                format!("clear {how} {peer}")
+            }
+            Request::Source { name, action } => {
+                let action = match action {
+                    SourceAction::Refresh => "refresh",
+                    SourceAction::Accept => "accept",
+                };
+                format!("source {action} {name}")
+            }
+            Request::Reload => "reload".to_owned(),
+            Request::Shutdown { text } => match text {
+                Some(text) => format!("shutdown with the text {text:?}"),
+                None => "shutdown".to_owned(),
+            },
+            Request::Apply(order) => format!("apply {}", order.file.display()),
+            Request::Confirm => "confirm".to_owned(),
+            Request::Rollback { number } => match number {
+                Some(number) => format!("rollback {number}"),
+                None => "rollback".to_owned(),
+            },
+            Request::Upgrade => "upgrade".to_owned(),
+            Request::Status
+            | Request::History
+            | Request::Peers
+            | Request::Peer { .. }
+            | Request::Routes(_)
+            | Request::Route { .. }
+            | Request::Lookup(_)
+            | Request::Table(_)
+            | Request::Rejected(_)
+            | Request::Advertised(_)
+            | Request::Attributes { .. }
+            | Request::Memory
+            | Request::Sinks
+            | Request::Routers
+            | Request::Sources
+            | Request::Explain { .. }
+            | Request::Log { .. }
+            | Request::Diff { .. }
+            | Request::DiffSources { .. } => return None,
+        })
+    }
+}
