@@ -129,7 +129,8 @@ fn clients_receive_what_actions_options_and_reloads_make_of_a_route() {
         ("45.35.0.7/32", "blackhole"),
     ];
     shows(&rutter, lab.address(4), &far(true), &withheld);
-    let own = announced().iter().map(|route| route.prefix.to_string());
+    let all = announced();
+    let own = all.iter().map(|route| route.prefix.to_string());
     let own: BTreeSet<_> = own.map(|prefix| (prefix, "own-route".to_owned())).collect();
     assert_eq!(rutter.withheld_from(lab.address(2)).unwrap(), own);
     // UPDATEs are counted as bytes alone.
