@@ -47,6 +47,13 @@ impl FilterSources {
         }
     }
 
+    /// Writes the last good copies that are older than the data in force. Returns the name of a source that fails.
+    pub(crate) fn save(&self) -> Result<(), &'static str> {
+        let slots = self.all();
+        let failing = slots.iter().find(|slot| !slot.save());
+        failing.map_or(Ok(()), |slot| Err(slot.name()))
+    }
+
     /// Waits until no data are being replaced, at most for this time. While the guard lives, none are.
     pub(crate) fn hold(&self, timeout: Duration) -> Option<MutexGuard<'_, ()>> {
         self.publishing.try_lock_for(timeout)

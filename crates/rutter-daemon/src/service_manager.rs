@@ -14,6 +14,24 @@ pub(crate) fn notify(state: &str) {
     }
 }
 
+/// Returns why a successor could not outlive this process: whoever started it ends everything with it. `None` if it can.
+pub(crate) fn ends_with_process() -> Option<&'static str> {
+    let own = std::process::id();
+    let started_by_systemd = std::env::var(SYSTEMD_EXEC).is_ok_and(|pid| pid == own.to_string());
+    if own == 1 {
+        Some("the daemon is the first process of its container, which ends with it: restart it")
+    } else if started_by_systemd && std::env::var_os(SOCKET).is_none() {
+        Some(
+            "systemd would end the new process with this one: the unit needs Type=notify; restart it",
+        )
+    } else {
+        None
+    }
+}
+
+/// The variable with the id of the process that systemd started.
+const SYSTEMD_EXEC: &str = "SYSTEMD_EXEC_PID";
+
 fn send(path: &str, state: &str) -> io::Result<()> {
     let address = match path.strip_prefix('@') {
         Some(name) => SocketAddr::from_abstract_name(name)?,

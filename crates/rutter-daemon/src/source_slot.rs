@@ -93,6 +93,9 @@ pub(crate) trait Slot {
     /// Stops the source. Returns whether its threads ended.
     fn stop(&self) -> bool;
 
+    /// Writes the last good copy if it is older than the data in force. Returns whether it is up to date.
+    fn save(&self) -> bool;
+
     /// Returns whether the source was started.
     fn is_running(&self) -> bool;
 
@@ -148,6 +151,11 @@ impl<S: ConfiguredSource> Slot for SourceSlot<S> {
         source.is_none_or(|source| source.stop(STOP_TIMEOUT))
     }
 
+    fn save(&self) -> bool {
+        let slot = self.0.lock();
+        slot.as_ref().is_none_or(|source| source.save(SAVE_TIMEOUT))
+    }
+
     fn is_running(&self) -> bool {
         self.0.lock().is_some()
     }
@@ -185,5 +193,7 @@ fn start<S: ConfiguredSource>(
     })
 }
 
+/// How long a hand-over waits for the copy of a source.
+const SAVE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a reload or the end of the daemon waits for a source that waits for a server.
 const STOP_TIMEOUT: Duration = Duration::from_secs(1);

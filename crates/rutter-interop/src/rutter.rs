@@ -20,6 +20,17 @@ pub struct Rutter {
     /// The subcommand: `run` or `collect`.
     word: &'static str,
     process: Process,
+    /// Another process has taken over from `process`.
+    is_upgraded: bool,
+}
+
+impl Drop for Rutter {
+    /// Stops a process that took over; the first one stops with its own value.
+    fn drop(&mut self) {
+        if self.is_upgraded {
+            let _ = self.ask(&["stop"]);
+        }
+    }
 }
 
 impl Rutter {
@@ -77,6 +88,7 @@ impl Rutter {
             address,
             word,
             process,
+            is_upgraded: false,
         };
         rutter.wait_until_it_answers();
         rutter
@@ -86,6 +98,13 @@ impl Rutter {
     pub fn crash_and_restart(&mut self) {
         self.kill();
         self.run_again();
+    }
+
+    /// Runs `rutter upgrade`: a new process takes over. [`Rutter::process`] stays the first one.
+    pub fn upgrade(&mut self) -> Result<Vec<Value>, String> {
+        let rows = self.ask(&["upgrade"])?;
+        self.is_upgraded = true;
+        Ok(rows)
     }
 
     /// Kills it, like a crash.

@@ -1,4 +1,5 @@
-//! Our own restart with two clients of each kind of daemon: no client with Graceful Restart loses a route.
+//! Our own restart with two clients of each kind of daemon: no client with Graceful Restart loses a route. An upgrade
+//! ends no session either.
 //!
 //! BIRD 2.0, FRR 8.4, GoBGP 3.10 and OpenBGPD 7.7 all keep routes as helpers. ExaBGP is left out: it keeps no table.
 
@@ -248,6 +249,41 @@ impl Samples {
         let lines: Vec<&str> = lost.iter().map(String::as_str).collect();
         assert!(lines.is_empty(), "routes were lost:\n{}", lines.join("\n"));
     }
+}
+
+/// The clients of every daemon keep their sessions and all routes while ten processes follow one another, and each
+/// change that they announce in between arrives.
+#[test]
+fn no_client_notices_ten_upgrades() {
+    let mut exchange = Exchange::open();
+    let count = |exchange: &Exchange, n: usize| {
+        let session = exchange.session(n);
+        assert_eq!(session["state"], "Established", "{}: {session}", name(n));
+        session["established-count"].clone()
+    };
+    let before: Vec<Value> = (0..CLIENTS).map(|n| count(&exchange, n)).collect();
+    let samples = Samples::default();
+    let Exchange {
+        rutter, clients, ..
+    } = &mut exchange;
+    thread::scope(|scope| {
+        let _end = EndOfSampling(&samples);
+        for (n, one) in clients.iter().enumerate() {
+            let samples = &samples;
+            scope.spawn(move || samples.take(n, one));
+        }
+        for round in 0..10 {
+            let taken = rutter.upgrade();
+            let rows = taken.unwrap_or_else(|why| panic!("upgrade {round}: {why}"));
+            let message = rows[0]["message"].as_str().unwrap_or_default();
+            assert!(message.contains("8 sessions"), "{message}");
+            samples.rounds(2);
+        }
+    });
+    samples.check();
+    exchange.each_holds_the_others();
+    let after: Vec<Value> = (0..CLIENTS).map(|n| count(&exchange, n)).collect();
+    assert_eq!(before, after, "a session was established again");
 }
 
 /// What `systemctl restart` does: SIGTERM, then another start.

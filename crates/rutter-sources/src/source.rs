@@ -38,6 +38,13 @@ pub trait Source: Sized {
     /// Changes the settings. Data that are known stay in force until others take their place.
     fn change_settings(&self, settings: Self::Settings);
 
+    /// Writes the last good copy if it is older than the data in force. Waits at most for `timeout`, and returns whether
+    /// it was written or was up to date. Sources that write every change at once have nothing to do.
+    fn save(&self, timeout: Duration) -> bool {
+        let _ = timeout;
+        true
+    }
+
     /// Stops the source's threads and waits for their end, at most for `timeout`. Returns whether they ended. A thread
     /// that waits for a name server or a disk ends when that wait is over. The source publishes nothing afterwards.
     fn stop(self, timeout: Duration) -> bool;

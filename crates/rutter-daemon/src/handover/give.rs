@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use rutter_api::ReloadError;
 use rutter_rib::{ClientStream, HeldTable, TableTotals};
-use rutter_wire::handover::{Reader, VERSION, Writer};
+use rutter_wire::handover::{BadRecord, Reader, VERSION, Writer};
 
 use super::channel::{Channel, Kind, describe};
-use super::{Program, peer_record};
+use super::{Program, kinds_of_data, peer_record};
 use crate::peer::Peer;
 use crate::reactor::Reactor;
 use crate::reload;
@@ -132,6 +132,8 @@ fn upgrade(shared: &Arc<Shared>) -> Result<String, String> {
     check(shared)?;
     let program = shared.upgrades.program.lock().clone();
     let program = program.ok_or("this daemon is part of another program: start that again")?;
+    let saved = shared.sources.save();
+    saved.map_err(|source| format!("the last good copy of {source} is not written in time"))?;
     let mut successor = Successor::start(&program)?;
     let version = successor.greet(shared)?;
     let until = Instant::now() + PATIENCE;
@@ -139,7 +141,7 @@ fn upgrade(shared: &Arc<Shared>) -> Result<String, String> {
         if let Some(passed) = attempt(shared, &mut successor)? {
             let pid = successor.child.id();
             service_manager::notify(&format!("MAINPID={pid}"));
-            // Its end of the connection tells the successor when this process has ended.
+            // The successor learns from the end of the connection that this process has ended.
             std::mem::forget(successor);
             return Ok(format!(
                 "process {pid}, version {version}, took over {} sessions and {} routes; nothing was read or sent for {} ms",
@@ -162,6 +164,9 @@ fn check(shared: &Shared) -> Result<(), String> {
     }
     if shared.stop_request.wait(Duration::ZERO).is_some() {
         return Err("the daemon stops".to_owned());
+    }
+    if let Some(why) = service_manager::ends_with_process() {
+        return Err(why.to_owned());
     }
     if shared.restart.is_deferring() {
         return Err(
@@ -234,8 +239,19 @@ impl Successor {
         self.channel.send_sockets(&sockets).map_err(failed)?;
         let mut record = Vec::new();
         self.expect(Kind::Hello, &mut record)?;
-        let version = Reader::new(&record).string("version").map(str::to_owned);
-        version.map_err(|error| format!("the new process: {error}"))
+        let mut prepared = Reader::new(&record);
+        let failed = |error: BadRecord| format!("the new process: {error}");
+        let version = prepared.string("version").map_err(failed)?.to_owned();
+        // Without its data it would accept what they make invalid.
+        for (kind, is_here) in kinds_of_data(&shared.rib.filter_data()) {
+            let is_there = prepared.bool("kind of data").map_err(failed)?;
+            if is_here && !is_there {
+                return Err(format!(
+                    "the new process has no {kind}: can it read the copies in the folder `state`?"
+                ));
+            }
+        }
+        Ok(version)
     }
 
     fn expect(&mut self, kind: Kind, record: &mut Vec<u8>) -> Result<(), String> {

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Invariant: until it sends Go, the old process can go on as if nothing had been. It ends the new process before it
-//! does. A process that was not told to go never reads or writes a neighbor's socket.
+//! does. A process without Go never reads or writes a neighbor's socket.
 
 mod channel;
 mod give;
@@ -21,6 +21,17 @@ mod peer_record;
 mod program;
 mod take;
 
+use rutter_policy::FilterData;
+
 pub(crate) use give::{UpgradeDesk, serve};
 pub use program::Program;
+
+/// The kinds of outside data, each with whether there are any.
+fn kinds_of_data(data: &FilterData) -> [(&'static str, bool); 3] {
+    [
+        ("VRPs", data.vrps.is_some()),
+        ("ASPAs", data.aspas.is_some()),
+        ("IRR data", data.irr.is_some()),
+    ]
+}
 pub(crate) use take::Predecessor;

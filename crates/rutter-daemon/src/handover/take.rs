@@ -12,6 +12,7 @@ use rutter_rib::{ClientStream, PeerId, TableTotals};
 use rutter_wire::handover::{BadRecord, Reader, VERSION, Writer};
 
 use super::channel::{Channel, Kind, describe};
+use super::kinds_of_data;
 use super::peer_record::{self, TakenPeer};
 use crate::connection::Connection;
 use crate::shared::{Shared, unix_us};
@@ -73,7 +74,7 @@ impl Predecessor {
         Ok(())
     }
 
-    /// Tells the other process why this one cannot take over. Returns the reason.
+    /// Reports to the other process why this one cannot take over. Returns the reason.
     pub(crate) fn fail(&mut self, why: String) -> String {
         let _ = self.channel.send(Kind::Failed, why.as_bytes());
         why
@@ -84,6 +85,9 @@ impl Predecessor {
     pub(crate) fn take(&mut self, shared: &Shared) -> Result<(), String> {
         let mut hello = Writer::default();
         hello.string(env!("CARGO_PKG_VERSION"));
+        for (_, is_here) in kinds_of_data(&shared.rib.filter_data()) {
+            hello.bool(is_here);
+        }
         self.send(Kind::Hello, &hello)?;
         let (peers, streams, totals) = self.receive(shared)?;
         let sessions = peers.iter().filter(|(_, socket)| socket.is_some()).count();

@@ -292,8 +292,8 @@ fn a_new_process_that_fails_leaves_the_old_one_running() {
         ("speaks nonsense", "kind of record"),
     ];
     for (round, (fault, error)) in faults.into_iter().enumerate() {
-        let told = daemons.fails_with(fault);
-        assert!(told.contains(error), "{told}");
+        let answer = daemons.fails_with(fault);
+        assert!(answer.contains(error), "{answer}");
         let prefix = format!("7.1.{round}.0/24");
         one.announce(&[&prefix], &[]);
         expect_only(&mut two, &prefix);

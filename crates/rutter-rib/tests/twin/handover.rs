@@ -4,7 +4,7 @@ use rutter_lpm::Profile;
 use rutter_rib::{Batch, ClientStream, PeerId, Rib, RibConfig};
 use rutter_wire::handover::BadRecord;
 
-use crate::world::{Actions, World, export};
+use crate::world::{Actions, Attrs, World, asn, export};
 
 /// The circumstances of a hand-over.
 #[derive(Clone, Copy, Debug)]
@@ -100,4 +100,66 @@ impl World {
     fn peer_ids(&self) -> impl Iterator<Item = PeerId> + use<> {
         (0..self.clients.len() as u16).map(PeerId)
     }
+}
+
+/// A table with routes, a client that has everything and one that catches up.
+fn world() -> World {
+    let mut world = World::new(3, 2, 1 << 20);
+    (0..3).for_each(|peer| world.up(peer, peer == 2));
+    let attrs = Attrs {
+        path: vec![asn(0)],
+        origin: 0,
+        med: Some(1),
+        communities: vec![65_000 << 16 | 1],
+    };
+    for index in 0..50_u8 {
+        world.announce(0, &[format!("10.{index}.0.0/16").parse().unwrap()], &attrs);
+    }
+    world.drain(1);
+    world
+}
+
+#[test]
+fn records_that_are_incomplete_are_refused() {
+    let mut world = world();
+    let whole = records(&mut world).expect("a quiet table").concat();
+    let read = |records: &[u8]| {
+        let records = [records.to_vec()];
+        successor(&world, 1, Actions::Sent, false, &records).map(|(_, streams)| streams.len())
+    };
+    assert_eq!(read(&whole), Ok(3));
+    for end in 0..whole.len() {
+        assert!(read(&whole[..end]).is_err(), "cut at {end}");
+    }
+    assert_eq!(
+        read(&[&whole[..], &whole[..]].concat()),
+        Err(BadRecord("end"))
+    );
+    let unknown = [&whole[..], &[200]].concat();
+    assert!(read(&unknown).is_err());
+}
+
+#[test]
+fn a_client_of_which_the_new_process_knows_no_session_is_refused() {
+    let mut world = world();
+    let records = records(&mut world).expect("a quiet table");
+    world.clients.pop();
+    let other = successor(&world, 1, Actions::Sent, false, &records);
+    assert_eq!(other.err(), Some(BadRecord("neighbor")));
+}
+
+/// Until the new process goes on, the old one may have to: its clients notice nothing.
+#[test]
+fn a_table_that_was_held_in_vain_goes_on() {
+    let mut world = world();
+    let before = world.clients[1].as_ref().map(|client| client.messages);
+    for _ in 0..3 {
+        records(&mut world).expect("a quiet table");
+    }
+    world.drain(1);
+    let after = world.clients[1].as_ref().map(|client| client.messages);
+    assert_eq!(before, after);
+    world.drain(2);
+    let held = world.clients[2].as_ref().map(|client| client.held.len());
+    assert_eq!(held, Some(50));
 }

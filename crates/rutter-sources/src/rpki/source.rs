@@ -79,6 +79,12 @@ impl Source for RpkiSource {
         self.send(Message::Settings(settings));
     }
 
+    fn save(&self, timeout: Duration) -> bool {
+        let (done, saved) = mpsc::channel();
+        self.send(Message::Save(done));
+        saved.recv_timeout(timeout).is_ok()
+    }
+
     fn stop(self, timeout: Duration) -> bool {
         self.send(Message::Stop);
         wait_for_end(&self.thread, timeout)

@@ -32,6 +32,8 @@ pub(super) enum Message {
     Refresh,
     Accept,
     Settings(RpkiSettings),
+    /// Write the copy that is due, then answer.
+    Save(Sender<()>),
     Stop,
 }
 
@@ -158,6 +160,12 @@ impl Worker {
                 }
             }
             Message::Settings(settings) => self.change_settings(settings),
+            Message::Save(done) => {
+                if self.save_at.is_some() {
+                    self.save();
+                }
+                let _ = done.send(());
+            }
             Message::Stop => {}
         }
     }
