@@ -117,11 +117,11 @@ fn load_mrt(
         inputs.iter().try_for_each(|input| {
             reader.read(input, |record| {
                 let before = loader.loaded();
-                let taken = loader.take(record)?;
+                let outcome = loader.take(record)?;
                 let now = loader.loaded();
                 let routes = now.announced + now.withdrawn - before.announced - before.withdrawn;
                 progress.add_routes(routes);
-                Ok(taken)
+                Ok(outcome)
             })
         })
     };

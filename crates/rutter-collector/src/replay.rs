@@ -32,11 +32,11 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
         for input in &inputs {
             let mut before = player.played().routes;
             reader.read(input, |record| {
-                let taken = player.play(record)?;
+                let outcome = player.play(record)?;
                 let now = player.played().routes;
                 progress.add_routes(now - before);
                 before = now;
-                Ok(taken)
+                Ok(outcome)
             })?;
         }
         player.finish()

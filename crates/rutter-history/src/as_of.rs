@@ -417,11 +417,11 @@ impl Table {
             .filter(|(_, rows)| !rows.is_empty())
         {
             rows.sort_unstable();
-            let taken = match rows.len() == batch.num_rows() {
+            let remaining = match rows.len() == batch.num_rows() {
                 true => Ok(batch.clone()),
                 false => take_record_batch(batch, &UInt32Array::from(rows)),
             };
-            out.push(taken.map_err(|why| why.to_string())?);
+            out.push(remaining.map_err(|why| why.to_string())?);
         }
         Ok(())
     }

@@ -449,8 +449,8 @@ fn unreadable_records_are_named_counted_and_passed_over() {
     );
     let rib = rib();
     let lines = std::cell::RefCell::new(Vec::new());
-    let say = |line: &str| lines.borrow_mut().push(line.to_owned());
-    let mut reader = Reader::new(&Progress::new(), &say);
+    let report = |line: &str| lines.borrow_mut().push(line.to_owned());
+    let mut reader = Reader::new(&Progress::new(), &report);
     let mut loader = MrtLoader::new(&rib, "a file");
     for path in [good, bad] {
         let read = reader.read(&Input::File(path), |record| loader.take(record));

@@ -203,12 +203,12 @@ impl Bench {
         while given < count {
             let feed = self.below(self.feeds.len());
             let len = self.feeds[feed].bodies.len();
-            let among = if self.below(10) < 9 {
+            let candidates = if self.below(10) < 9 {
                 len.div_ceil(50)
             } else {
                 len
             };
-            let message = self.below(among);
+            let message = self.below(candidates);
             let (peers, withdraws) = (
                 1 + self.below(self.feeds.len() / 2 + 1),
                 self.below(10) == 0,

@@ -32,11 +32,11 @@ pub(crate) fn mrt(args: &MrtArgs) -> Result<(), Failure> {
     for input in &inputs {
         let mut printer = Printer::new(args.json);
         reader.read(input, |record| {
-            let taken = printer.record(record);
+            let outcome = printer.record(record);
             if printer.text().len() >= FLUSH_AT {
                 output.write(&mut printer)?;
             }
-            Ok::<_, io::Error>(taken)
+            Ok::<_, io::Error>(outcome)
         })?;
         output.write(&mut printer)?;
     }

@@ -94,15 +94,15 @@ impl Printer {
         prefix(&mut route, rib.prefix);
         let kind = if self.json { "state" } else { "TABLE_DUMP2" };
         self.begin(kind, "B", record);
-        let mut taken = RecordOutcome::Read;
+        let mut outcome = RecordOutcome::Read;
         for entry in rib.entries() {
             let printed = match entry {
                 Ok(entry) => self.rib_entry(&entry, &route),
                 Err(error) => Err(error.into()),
             };
-            taken = taken.and(printed.err());
+            outcome = outcome.and(printed.err());
         }
-        taken
+        outcome
     }
 
     fn rib_entry(&mut self, entry: &RibEntry<'_>, route: &[u8]) -> Result<(), Unreadable> {

@@ -36,8 +36,8 @@ impl SqlService {
         let log = (settings.events > 0).then(|| EventLog::new(settings.events, events));
         let database = live_database(context.rib.clone(), log.clone(), &limits);
         let database = database.map_err(|error| Failure::text(error.to_string()))?;
-        let board = context.status.clone();
-        let routers = move || board.routers().into_iter().map(router).collect();
+        let status = context.status.clone();
+        let routers = move || status.routers().into_iter().map(router).collect();
         let database =
             with_routers(database, routers).map_err(|error| Failure::text(error.to_string()))?;
         let server = Server::start(database, served(settings));

@@ -60,7 +60,7 @@ impl View for StatusView {
     }
 }
 
-/// For whom Rutter waits after a restart, and how long.
+/// The neighbors for which Rutter waits after a restart, and how long.
 fn describe(deferral: &SelectionDeferralRow) -> String {
     let count = deferral.awaited.len();
     let first = deferral.awaited.iter().take(MOST_AWAITED);
