@@ -9,9 +9,7 @@ use rutter_rib::Rib;
 
 use crate::events::EventLog;
 use crate::functions::{self, PrefixOperators};
-use crate::tables::{
-    Current, EventsTable, Lookup, PeersTable, Router, RoutersTable, RoutesTable, Which,
-};
+use crate::tables::{self, Lookup, Router, RoutesTable, Which};
 
 /// Rutter as an application of the front end.
 fn application() -> Application {
@@ -59,13 +57,10 @@ pub fn live_database(
         ("routes", routes(Which::All)),
         ("best", routes(Which::Best)),
         ("rejected", routes(Which::Rejected)),
-        (
-            "peers",
-            Arc::new(Current(PeersTable::new(Arc::clone(&rib)))) as _,
-        ),
+        ("peers", Arc::new(tables::peers(Arc::clone(&rib))) as _),
     ];
     if let Some(log) = log {
-        tables.push(("events", Arc::new(Current(EventsTable::new(log)))));
+        tables.push(("events", Arc::new(tables::events(log))));
     }
     let database = database(limits)?.with_table_function("lookup", Arc::new(Lookup(rib)));
     database.with_tables(tables)
@@ -79,6 +74,6 @@ pub fn with_routers(
     database: Database,
     routers: impl Fn() -> Vec<Router> + Send + Sync + 'static,
 ) -> Result<Database, QueryError> {
-    let table: Arc<dyn TableProvider> = Arc::new(Current(RoutersTable::new(Arc::new(routers))));
+    let table: Arc<dyn TableProvider> = Arc::new(tables::routers(routers));
     database.with_tables([("routers", table)])
 }

@@ -4,8 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::array::{
+    ArrayRef, BooleanArray, Int64Array, RecordBatch, RecordBatchOptions, StringBuilder,
+    TimestampMicrosecondArray,
+};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::error::Result;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
@@ -15,29 +18,90 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use futures::stream;
-use rutter_pgfront::batch_bytes;
 
-/// The source of a small table's rows.
-pub trait Rows: Send + Sync + 'static {
-    /// The schema.
-    fn schema(&self) -> &SchemaRef;
+/// How a row gives the value of a column.
+pub enum Value<R> {
+    /// A string.
+    Text(fn(&R) -> Option<String>),
+    /// A number.
+    Number(fn(&R) -> Option<i64>),
+    /// A time in microseconds since 1970.
+    Time(fn(&R) -> u64),
+    /// True or false.
+    Flag(fn(&R) -> bool),
+}
 
-    /// The current rows.
-    fn rows(&self) -> Result<RecordBatch>;
+/// A small table.
+pub struct Current<R> {
+    rows: Box<dyn Fn() -> Vec<R> + Send + Sync>,
+    columns: Vec<(&'static str, Value<R>)>,
+    schema: SchemaRef,
+}
 
-    /// The current rows, with these columns only.
-    fn some(&self, columns: &[usize]) -> Result<RecordBatch> {
-        Ok(self.rows()?.project(columns)?)
+impl<R> Current<R> {
+    /// A table with these columns. The first `required` strings and numbers are never NULL.
+    pub fn new(
+        rows: impl Fn() -> Vec<R> + Send + Sync + 'static,
+        required: usize,
+        columns: Vec<(&'static str, Value<R>)>,
+    ) -> Self {
+        let field = |(at, (name, value)): (usize, &(&'static str, Value<R>))| match value {
+            Value::Text(_) => Field::new(*name, DataType::Utf8, at >= required),
+            Value::Number(_) => Field::new(*name, DataType::Int64, at >= required),
+            Value::Time(_) => {
+                let time = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+                Field::new(*name, time, false)
+            }
+            Value::Flag(_) => Field::new(*name, DataType::Boolean, false),
+        };
+        let fields: Vec<Field> = columns.iter().enumerate().map(field).collect();
+        Self {
+            rows: Box::new(rows),
+            columns,
+            schema: Arc::new(Schema::new(fields)),
+        }
     }
 
-    /// The expected bytes of these columns, if known before they are made.
-    fn expected(&self, _columns: &[usize]) -> usize {
-        0
+    /// The current rows, with these columns only.
+    fn read(&self, columns: &[usize], held: &MemoryReservation) -> Result<RecordBatch> {
+        let rows = (self.rows)();
+        let arrays = columns
+            .iter()
+            .map(|at| self.columns[*at].1.array(&rows, held));
+        let arrays = arrays.collect::<Result<Vec<_>>>()?;
+        let schema = Arc::new(self.schema.project(columns)?);
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)
     }
 }
 
-/// A table over such a source.
-pub struct Current<R>(pub R);
+impl<R> Value<R> {
+    /// The values of all rows. Their memory is reserved as it grows: many rows may share one long string.
+    fn array(&self, rows: &[R], held: &MemoryReservation) -> Result<ArrayRef> {
+        held.try_grow(8 * rows.len())?;
+        Ok(match self {
+            Self::Text(of) => {
+                let mut texts = StringBuilder::new();
+                for row in rows {
+                    let text = of(row);
+                    held.try_grow(text.as_ref().map_or(0, String::len))?;
+                    texts.append_option(text);
+                }
+                Arc::new(texts.finish())
+            }
+            Self::Number(of) => Arc::new(rows.iter().map(of).collect::<Int64Array>()),
+            Self::Time(of) => {
+                let times = rows.iter().map(|row| of(row) as i64);
+                let times = TimestampMicrosecondArray::from_iter_values(times);
+                Arc::new(times.with_timezone("UTC"))
+            }
+            Self::Flag(of) => {
+                let flags: Vec<bool> = rows.iter().map(of).collect();
+                Arc::new(BooleanArray::from(flags))
+            }
+        })
+    }
+}
 
 impl<R> fmt::Debug for Current<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -46,9 +110,9 @@ impl<R> fmt::Debug for Current<R> {
 }
 
 #[async_trait]
-impl<R: Rows> TableProvider for Current<R> {
+impl<R: 'static> TableProvider for Current<R> {
     fn schema(&self) -> SchemaRef {
-        Arc::clone(self.0.schema())
+        Arc::clone(&self.schema)
     }
 
     fn table_type(&self) -> TableType {
@@ -63,11 +127,8 @@ impl<R: Rows> TableProvider for Current<R> {
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let held = MemoryConsumer::new("table").register(&state.runtime_env().memory_pool);
-        let all: Vec<usize> = (0..self.0.schema().fields().len()).collect();
-        let columns = projection.unwrap_or(&all);
-        held.try_grow(self.0.expected(columns))?;
-        let rows = self.0.some(columns)?;
-        held.try_resize(batch_bytes(&rows))?;
+        let all: Vec<usize> = (0..self.columns.len()).collect();
+        let rows = self.read(projection.unwrap_or(&all), &held)?;
         let schema = rows.schema();
         let reading = Arc::new(Reading(Arc::new((rows, held))));
         let plan = StreamingTableExec::try_new(schema, vec![reading], None, [], false, limit)?;

@@ -13,10 +13,9 @@ mod peers;
 mod routers;
 mod routes;
 
-pub use current::Current;
-pub use events::EventsTable;
+pub use events::events;
 pub use filter::prefix_of;
 pub use lookup::Lookup;
-pub use peers::PeersTable;
-pub use routers::{Router, RoutersTable};
+pub use peers::peers;
+pub use routers::{Router, routers};
 pub use routes::{RoutesTable, Which};

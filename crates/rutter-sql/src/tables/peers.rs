@@ -2,94 +2,56 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
-use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use datafusion::error::Result;
 use rutter_events::{Peer, distinguisher_text};
-use rutter_net::Family;
+use rutter_net::Family::{Ipv4Unicast, Ipv6Unicast};
 use rutter_rib::{PeerSummary, Rib};
 
-use crate::tables::current::Rows;
+use super::current::Current;
+use super::current::Value::{Flag, Number, Text};
 
 /// All peers, with the results of their negotiation and their numbers of routes.
-pub struct PeersTable {
-    rib: Arc<Rib>,
-    schema: SchemaRef,
-}
-
-const TEXTS: [&str; 6] = [
-    "router",
-    "peer_name",
-    "peer_address",
-    "view",
-    "source",
-    "distinguisher",
-];
-const NUMBERS: [&str; 6] = [
-    "peer_asn",
-    "bgp_id",
-    "ipv4_received",
-    "ipv4_rejected",
-    "ipv6_received",
-    "ipv6_rejected",
-];
-
-impl PeersTable {
-    /// A table over a [`Rib`].
-    pub fn new(rib: Arc<Rib>) -> Self {
-        let text = |name| Field::new(name, DataType::Utf8, false);
-        let number = |name| Field::new(name, DataType::Int64, false);
-        let mut fields: Vec<Field> = TEXTS.into_iter().map(text).collect();
-        fields.extend(NUMBERS.into_iter().map(number));
-        fields.push(Field::new("established", DataType::Boolean, false));
-        let schema = Arc::new(Schema::new(fields));
-        Self { rib, schema }
-    }
-}
-
-impl Rows for PeersTable {
-    fn schema(&self) -> &SchemaRef {
-        &self.schema
-    }
-
-    fn rows(&self) -> Result<RecordBatch> {
-        let summaries = self.rib.peers();
-        let mut columns: Vec<ArrayRef> = Vec::new();
-        for name in TEXTS {
-            let values = summaries.iter().map(|summary| text(name, summary));
-            columns.push(Arc::new(StringArray::from_iter_values(values)));
-        }
-        for name in NUMBERS {
-            let values = summaries.iter().map(|summary| number(name, summary));
-            columns.push(Arc::new(Int64Array::from_iter_values(values)));
-        }
-        let up: Vec<bool> = summaries.iter().map(|s| s.session.is_some()).collect();
-        columns.push(Arc::new(BooleanArray::from(up)));
-        Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
-    }
-}
-
-fn text(name: &str, summary: &PeerSummary) -> String {
-    let peer = Peer::from(summary);
-    match name {
-        "router" => peer.router.to_string(),
-        "peer_name" => peer.name.to_string(),
-        "peer_address" => peer.address.to_string(),
-        "view" => peer.view.name().to_owned(),
-        "distinguisher" => distinguisher_text(peer.distinguisher),
-        _ => format!("{:?}", peer.source).to_lowercase(),
-    }
-}
-
-fn number(name: &str, summary: &PeerSummary) -> i64 {
-    let peer = Peer::from(summary);
-    let of = |family: Family| summary.counts[family];
-    match name {
-        "peer_asn" => peer.asn.0.into(),
-        "bgp_id" => peer.bgp_id.into(),
-        "ipv4_received" => of(Family::Ipv4Unicast).received.into(),
-        "ipv4_rejected" => of(Family::Ipv4Unicast).rejected().into(),
-        "ipv6_received" => of(Family::Ipv6Unicast).received.into(),
-        _ => of(Family::Ipv6Unicast).rejected().into(),
-    }
+pub fn peers(rib: Arc<Rib>) -> Current<PeerSummary> {
+    let columns = vec![
+        ("router", Text(|of| Some(Peer::from(of).router.to_string()))),
+        (
+            "peer_name",
+            Text(|of| Some(Peer::from(of).name.to_string())),
+        ),
+        (
+            "peer_address",
+            Text(|of| Some(Peer::from(of).address.to_string())),
+        ),
+        (
+            "view",
+            Text(|of| Some(Peer::from(of).view.name().to_owned())),
+        ),
+        (
+            "source",
+            Text(|of| Some(format!("{:?}", Peer::from(of).source).to_lowercase())),
+        ),
+        (
+            "distinguisher",
+            Text(|of| Some(distinguisher_text(Peer::from(of).distinguisher))),
+        ),
+        ("peer_asn", Number(|of| Some(Peer::from(of).asn.0.into()))),
+        ("bgp_id", Number(|of| Some(Peer::from(of).bgp_id.into()))),
+        (
+            "ipv4_received",
+            Number(|of| Some(of.counts[Ipv4Unicast].received.into())),
+        ),
+        (
+            "ipv4_rejected",
+            Number(|of| Some(of.counts[Ipv4Unicast].rejected().into())),
+        ),
+        (
+            "ipv6_received",
+            Number(|of| Some(of.counts[Ipv6Unicast].received.into())),
+        ),
+        (
+            "ipv6_rejected",
+            Number(|of| Some(of.counts[Ipv6Unicast].rejected().into())),
+        ),
+        ("established", Flag(|of: &PeerSummary| of.session.is_some())),
+    ];
+    Current::new(move || rib.peers(), columns.len(), columns)
 }

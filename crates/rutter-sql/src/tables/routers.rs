@@ -1,15 +1,9 @@
 //! The table `routers`: the routers that report by BMP.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 
-use datafusion::arrow::array::{
-    ArrayRef, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
-};
-use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
-use datafusion::error::Result;
-
-use crate::tables::current::Rows;
+use super::current::Current;
+use super::current::Value::{Number, Text, Time};
 
 /// A router that is connected to the station.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,78 +30,20 @@ pub struct Router {
     pub mirrored: u64,
 }
 
-/// Returns the connected routers.
-pub type Routers = Arc<dyn Fn() -> Vec<Router> + Send + Sync>;
-
-/// All connected routers.
-pub struct RoutersTable {
-    routers: Routers,
-    schema: SchemaRef,
-}
-
-const TEXTS: [&str; 4] = ["router", "address", "state", "description"];
-const NUMBERS: [&str; 6] = [
-    "peers",
-    "messages",
-    "faults",
-    "unknown",
-    "malformed",
-    "mirrored",
-];
-
-impl RoutersTable {
-    /// A table over a source of routers.
-    pub fn new(routers: Routers) -> Self {
-        let time = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
-        let text = |name| Field::new(name, DataType::Utf8, false);
-        let mut fields: Vec<Field> = TEXTS.into_iter().map(text).collect();
-        fields.push(Field::new("since", time, false));
-        let number = |name| Field::new(name, DataType::Int64, false);
-        fields.extend(NUMBERS.map(number));
-        let schema = Arc::new(Schema::new(fields));
-        Self { routers, schema }
-    }
-}
-
-impl Rows for RoutersTable {
-    fn schema(&self) -> &SchemaRef {
-        &self.schema
-    }
-
-    fn rows(&self) -> Result<RecordBatch> {
-        let routers = (self.routers)();
-        let mut columns: Vec<ArrayRef> = Vec::new();
-        for name in TEXTS {
-            let values = routers.iter().map(|router| text(name, router));
-            columns.push(Arc::new(StringArray::from_iter_values(values)));
-        }
-        let since = routers.iter().map(|router| router.since_us as i64);
-        let since = TimestampMicrosecondArray::from_iter_values(since);
-        columns.push(Arc::new(since.with_timezone("UTC")));
-        for name in NUMBERS {
-            let values = routers.iter().map(|router| number(name, router) as i64);
-            columns.push(Arc::new(Int64Array::from_iter_values(values)));
-        }
-        Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
-    }
-}
-
-fn text(name: &str, router: &Router) -> String {
-    match name {
-        "router" => router.name.clone(),
-        "address" => router.address.to_string(),
-        "state" => "connected".to_owned(),
-        _ => router.description.clone(),
-    }
-}
-
-fn number(name: &str, router: &Router) -> u64 {
-    match name {
-        "peers" => router.peers,
-        "messages" => router.messages,
-        "faults" => router.faults,
-        "unknown" => router.unknown,
-        "malformed" => router.malformed,
-        _ => router.mirrored,
-    }
+/// All connected routers, as a function returns them.
+pub fn routers(routers: impl Fn() -> Vec<Router> + Send + Sync + 'static) -> Current<Router> {
+    let columns = vec![
+        ("router", Text(|of: &Router| Some(of.name.clone()))),
+        ("address", Text(|of| Some(of.address.to_string()))),
+        ("state", Text(|_| Some("connected".to_owned()))),
+        ("description", Text(|of| Some(of.description.clone()))),
+        ("since", Time(|of| of.since_us)),
+        ("peers", Number(|of| Some(of.peers as i64))),
+        ("messages", Number(|of| Some(of.messages as i64))),
+        ("faults", Number(|of| Some(of.faults as i64))),
+        ("unknown", Number(|of| Some(of.unknown as i64))),
+        ("malformed", Number(|of| Some(of.malformed as i64))),
+        ("mirrored", Number(|of| Some(of.mirrored as i64))),
+    ];
+    Current::new(routers, columns.len(), columns)
 }
