@@ -1,14 +1,12 @@
 //! Casts to types that DataFusion lacks.
 
-use datafusion::logical_expr::sqlparser::ast::{
-    ArrayElemTypeDef, DataType, ExactNumberInfo, Expr, Interval, Value,
-};
+use datafusion::logical_expr::sqlparser::ast::{ArrayElemTypeDef, DataType, Expr, Interval, Value};
 use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::logical_expr::sqlparser::parser::Parser;
 
 use super::inet;
 use super::rewrite::{last, parsed};
-use crate::values::Span;
+use crate::values::interval_words;
 
 /// Rewrites a cast for DataFusion, if needed.
 pub fn rewritten_form(cast: &mut Expr) -> Option<Expr> {
@@ -58,8 +56,10 @@ pub fn interval(interval: &mut Interval) {
 }
 
 fn words(interval: &str) -> Option<Expr> {
-    let span = Span::of_text(interval)?;
-    parsed(&format!("'{}'", span.words()))
+    parsed(&format!(
+        "'{}'",
+        interval_words(interval)?.replace('\'', "''")
+    ))
 }
 
 /// DataFusion's equivalent of a PostgreSQL type.
@@ -80,9 +80,7 @@ fn plain(kind: &DataType) -> Option<DataType> {
         "int2" => "SMALLINT",
         "int4" => "INT",
         "int8" => "BIGINT",
-        "float4" => "REAL",
-        "float8" => "DOUBLE PRECISION",
-        "numeric" => "NUMERIC",
+        "float4" | "float8" | "numeric" => "DOUBLE PRECISION",
         "date" => "DATE",
         "timestamp" => "TIMESTAMP",
         "timestamptz" => "TIMESTAMPTZ",
@@ -103,8 +101,9 @@ pub fn name(kind: &DataType) -> Option<String> {
         DataType::Character(_) => "bpchar",
         DataType::Uuid => "uuid",
         DataType::JSON | DataType::JSONB => "json",
-        // DataFusion's `float` has 32 bits, PostgreSQL's 64.
-        DataType::Float(ExactNumberInfo::Precision(25..) | ExactNumberInfo::None) => "float8",
+        // All numbers with a fraction are floats of 64 bits.
+        DataType::Float(_) | DataType::Real | DataType::Numeric(_) => "float8",
+        DataType::Decimal(_) | DataType::Dec(_) => "float8",
         _ => return None,
     };
     Some(known.to_owned())
@@ -153,11 +152,11 @@ mod tests {
                 "network_cidr(CAST('10.0.0.0/8' AS TEXT))",
             ),
             ("x::float", "x::DOUBLE PRECISION"),
-            ("x::float(53)", "x::DOUBLE PRECISION"),
-            ("x::float(24)", "x::FLOAT(24)"),
+            ("x::float(24)", "x::DOUBLE PRECISION"),
+            ("x::numeric(5, 2)", "x::DOUBLE PRECISION"),
             ("'{a,b}'::text[]", "'{a,b}'::TEXT[]"),
             ("x::varchar", "x::VARCHAR"),
-            ("x::numeric::int4", "x::NUMERIC::INT4"),
+            ("x::numeric::int4", "x::numeric::INT"),
             ("'pg_catalog.array_in'::regproc", "CAST('array_in' AS TEXT)"),
         ] {
             let mut cast = parsed(sql).unwrap();

@@ -11,7 +11,6 @@ use pgwire::messages::extendedquery::Bind;
 
 use super::cursor::Cursors;
 use super::encode::fields;
-use super::handler::show_field;
 use super::planned_query::Planned;
 use super::row_stream::failure;
 use super::statement::{Statement, is_only_comments};
@@ -38,38 +37,23 @@ impl Prepared {
     }
 
     /// The types of its parameters.
-    fn types(&self) -> PgWireResult<Vec<Type>> {
-        self.plan.as_ref().map_or(Ok(Vec::new()), Planned::types)
-    }
-}
-
-/// Prepares statements.
-pub struct Parser(Database);
-
-impl Parser {
-    /// A parser for the statements of a database.
-    pub fn new(database: Database) -> Self {
-        Self(database)
+    fn types(&self) -> &[Type] {
+        self.plan.as_ref().map_or(&[], Planned::types)
     }
 
-    /// The columns of an answer.
-    fn columns(&self, prepared: &Prepared, format: &Format) -> PgWireResult<Vec<FieldInfo>> {
-        Ok(
-            match (&prepared.statement, &prepared.plan, &prepared.cursor) {
-                (Statement::Query(_), Some(plan), _) => {
-                    fields(plan.plan().schema().as_arrow(), format)
-                }
-                (_, _, Some(schema)) => fields(schema, format),
-                (Statement::Show(name), ..) => vec![show_field(&self.0.application, name, format)?],
-                _ => Vec::new(),
-            },
-        )
+    /// The columns of its answer.
+    fn columns(&self, format: &Format) -> Vec<FieldInfo> {
+        match (&self.statement, &self.plan, &self.cursor) {
+            (Statement::Query(_), Some(plan), _) => fields(plan.plan().schema().as_arrow(), format),
+            (_, _, Some(schema)) => fields(schema, format),
+            _ => Vec::new(),
+        }
     }
 
     /// Refuses a Bind whose number of values or formats differs from the parameters or columns.
-    pub fn check(&self, prepared: &Prepared, bind: &Bind) -> PgWireResult<()> {
-        let parameters = prepared.types()?.len();
-        let columns = self.columns(prepared, &Format::UnifiedText)?.len();
+    pub fn check(&self, bind: &Bind) -> PgWireResult<()> {
+        let parameters = self.types().len();
+        let columns = self.columns(&Format::UnifiedText).len();
         let given = bind.parameters.len();
         if given != parameters {
             return Err(wrong(format!("{given} values for {parameters} parameters")));
@@ -88,6 +72,16 @@ impl Parser {
             }
         }
         Ok(())
+    }
+}
+
+/// Prepares statements.
+pub struct Parser(Database);
+
+impl Parser {
+    /// A parser for the statements of a database.
+    pub fn new(database: Database) -> Self {
+        Self(database)
     }
 }
 
@@ -124,7 +118,7 @@ impl QueryParser for Parser {
     }
 
     fn get_parameter_types(&self, statement: &Prepared) -> PgWireResult<Vec<Type>> {
-        statement.types()
+        Ok(statement.types().to_vec())
     }
 
     fn get_result_schema(
@@ -133,7 +127,7 @@ impl QueryParser for Parser {
         format: Option<&Format>,
     ) -> PgWireResult<Vec<FieldInfo>> {
         // The format is not requested before Bind. Drivers expect what is announced here.
-        self.columns(statement, format.unwrap_or(&Format::UnifiedText))
+        Ok(statement.columns(format.unwrap_or(&Format::UnifiedText)))
     }
 }
 
