@@ -156,7 +156,7 @@ mod tests {
             ("x::numeric(5, 2)", "x::DOUBLE PRECISION"),
             ("'{a,b}'::text[]", "'{a,b}'::TEXT[]"),
             ("x::varchar", "x::VARCHAR"),
-            ("x::numeric::int4", "x::numeric::INT"),
+            ("x::numeric::int4", "x::NUMERIC::INT4"),
             ("'pg_catalog.array_in'::regproc", "CAST('array_in' AS TEXT)"),
         ] {
             let mut cast = parsed(sql).unwrap();
