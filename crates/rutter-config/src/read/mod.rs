@@ -1,6 +1,7 @@
 //! Reads the syntax tree of a file into the typed configuration.
 
 mod arouteserver;
+mod ixf;
 mod neighbors;
 mod only_collected;
 mod section_conflicts;
@@ -106,10 +107,16 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
     let mut neighbors = Neighbors::new(&local, data, &checks, defaults, custom.collect());
     neighbors.filters = filters.clone();
     neighbors.read(&root);
-    for path in &local.member_files {
+    // Sections of the operator count before what a portal exports.
+    let (exports, sections): (Vec<&PathBuf>, Vec<&PathBuf>) = local
+        .member_files
+        .iter()
+        .partition(|path| ixf::is_export(path));
+    for path in sections.into_iter().chain(exports) {
         files.push(path.clone());
         match safe_file::read_text(path, safe_file::CONFIGURATION) {
             Err(why) => findings.errors.borrow_mut().push(unreadable(path, &why)),
+            Ok(text) if ixf::is_export(path) => ixf::read(&mut neighbors, path, &text, findings),
             Ok(text) => with_tree(&text, path, findings, |root| {
                 root.check_sections(SECTIONS.iter().filter(|s| s.name() == "member"));
                 neighbors.read_members(&root);

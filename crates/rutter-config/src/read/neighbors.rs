@@ -143,6 +143,35 @@ impl<'a> Neighbors<'a> {
         }
     }
 
+    /// Our own AS.
+    pub(super) fn local_asn(&self) -> Asn {
+        self.local.asn
+    }
+
+    /// Returns whether an address is on the LAN of the exchange.
+    pub(super) fn is_on_lan(&self, address: IpAddr) -> bool {
+        let exchange = self.local.exchange.as_ref();
+        exchange.is_some_and(|exchange| exchange.lan.iter().any(|lan| lan.contains(address)))
+    }
+
+    /// A member with the keys of `[defaults]` and `[checks]`.
+    pub(super) fn member_template(&self, asn: Asn) -> Neighbor {
+        let mut inherited = self.defaults.clone();
+        if self.local.roles {
+            let role = &mut inherited.session.role;
+            *role = role.or(Some(Role::RouteServer));
+        }
+        self.template(inherited, asn)
+    }
+
+    /// Adds a neighbor unless another has its address.
+    pub(super) fn add_unless_known(&mut self, neighbor: Neighbor, place: String) {
+        if !self.places.contains_key(&neighbor.address) {
+            self.places.insert(neighbor.address, place);
+            self.found.push(neighbor);
+        }
+    }
+
     fn member_asn(&self, item: &Item<'_>, checks: &Checks) -> Option<Asn> {
         let asn = value_forms::asn(item)?;
         if asn == self.local.asn {
@@ -421,7 +450,7 @@ impl<'a> Neighbors<'a> {
 }
 
 /// Returns the neighbor at an address, with its name and families.
-fn at_address(template: &Neighbor, address: IpAddr) -> Neighbor {
+pub(super) fn at_address(template: &Neighbor, address: IpAddr) -> Neighbor {
     let mut neighbor = Neighbor {
         address,
         ..template.clone()

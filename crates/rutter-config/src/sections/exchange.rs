@@ -42,7 +42,7 @@ pub const EXCHANGE: &[Key] = &[
         "members",
         "file pattern, or several",
         "none",
-        "Files with more `[[member]]` sections, relative to this file: `\"members.d/*.toml\"`. They are read in the order of their names.",
+        "Files with more `[[member]]` sections, relative to this file: `\"members.d/*.toml\"`. They are read in the order of their names. A `.json` file is an IX-F member export (Euro-IX schema 1.0): each member that peers with route servers becomes a member at its addresses on the LAN, with the keys of `[defaults]`, its AS-SETs and its prefix limits. `[[member]]` sections at such addresses take precedence.",
     ),
     key(
         "roles",

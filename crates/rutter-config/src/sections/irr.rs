@@ -156,7 +156,7 @@ pub(crate) fn as_set(item: &Item<'_>) -> Option<String> {
 }
 
 /// Returns the name in capitals, if it is one.
-fn as_set_name(text: &str) -> Option<String> {
+pub(crate) fn as_set_name(text: &str) -> Option<String> {
     let set = text.parse::<OriginSet>().ok()?;
     Some(set.to_string())
 }
