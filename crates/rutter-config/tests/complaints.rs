@@ -151,3 +151,13 @@ fn filters_name_lists_and_rules_that_are_reached() {
     check("filters.toml");
     check("filter-rules.toml");
 }
+
+#[test]
+fn rules_change_routes_in_ways_that_make_sense() {
+    check("filter-changes.toml");
+}
+
+#[test]
+fn a_filter_test_that_fails_says_what_came_instead() {
+    check("filter-tests.toml");
+}

@@ -23,24 +23,28 @@ pub(crate) fn run(root: &Root<'_>, local: Asn, filters: &Filters) {
         let words = [("accept", true), ("reject", false)];
         let expect = section.require("expect", "\"accept\"");
         let accepts = expect.as_ref().and_then(|item| item.word(&words));
-        if let (Some(route), Some(accepts)) = (route, accepts)
+        if let (Some(route), Some(item), Some(accepts)) = (route, &expect, accepts)
             && !chain.is_empty()
         {
-            compare(&section, local, accepts, &chain, &chain.try_route(&route));
+            let trial = chain.try_route(&route);
+            match unexpected(accepts, &chain, &trial) {
+                Some(got) => item.error(got, "correct the filter, or this test"),
+                None if accepts => compare_attributes(&section, local, &trial.route),
+                None => refuse_attributes(&section),
+            }
         }
     });
 }
 
-fn compare(section: &Section<'_>, local: Asn, accepts: bool, chain: &FilterChain, trial: &Trial) {
-    let got = match trial.decision {
-        FilterDecision::Accepted(_) if !accepts => "the route is accepted".to_owned(),
-        FilterDecision::Rejected { filter, rule } if accepts => {
-            format!("the route is rejected: {}", chain.describe(filter, rule))
+/// The decision of the filters, if it is not the expected one.
+fn unexpected(accepts: bool, chain: &FilterChain, trial: &Trial) -> Option<String> {
+    match trial.decision {
+        FilterDecision::Accepted(_) => (!accepts).then(|| "the route is accepted".to_owned()),
+        FilterDecision::Rejected { filter, rule } => {
+            let why = chain.describe(filter, rule);
+            accepts.then(|| format!("the route is rejected: {why}"))
         }
-        FilterDecision::Accepted(_) => return compare_attributes(section, local, &trial.route),
-        FilterDecision::Rejected { .. } => return refuse_attributes(section),
-    };
-    section.complain("expect", got, "correct the filter, or this test");
+    }
 }
 
 fn refuse_attributes(section: &Section<'_>) {
