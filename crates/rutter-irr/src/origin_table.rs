@@ -47,7 +47,9 @@ impl OriginTable {
         }
         for (out, origin) in out.iter_mut().zip(origins) {
             *out = self.members(*origin);
-            out.into_iter().for_each(|set| sets.prefetch(*set));
+            if let Some(set) = *out {
+                sets.prefetch(set);
+            }
         }
     }
 

@@ -10,6 +10,9 @@ use rutter_wire::{nlri, update};
 
 use crate::SessionInfo;
 
+/// Prefixes with their path identifiers.
+type Paths<K> = Vec<(u32, K)>;
+
 /// The bounds of one message's prefixes in the batch's scratch memory.
 #[derive(Default)]
 pub(crate) struct Message {
@@ -28,7 +31,7 @@ impl Message {
         session: &SessionInfo,
         sections: &update::Sections<'_>,
         attributes: &Attributes<'_>,
-        (ipv4, ipv6): (&mut Vec<(u32, Ipv4Prefix)>, &mut Vec<(u32, Ipv6Prefix)>),
+        (ipv4, ipv6): (&mut Paths<Ipv4Prefix>, &mut Paths<Ipv6Prefix>),
     ) -> Result<(), Notification> {
         ipv4.clear();
         ipv6.clear();
