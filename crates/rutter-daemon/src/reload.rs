@@ -399,6 +399,7 @@ fn change_web(running: &mut Option<WebServer>, new: Option<&Web>, prepared: Opti
     }
     if let (Some(server), Some(new)) = (running, new) {
         server.set_requests_per_second(new.requests_per_second);
+        server.set_access(web::access(new));
         server.set_birdwatcher(web::birdwatcher(new));
     }
 }

@@ -3,8 +3,10 @@
 use std::io;
 use std::sync::Arc;
 
-use rutter_config::{Metrics, ReasonNumbers, Web};
-use rutter_web::{BirdwatcherSettings, Site, WebServer, WebSettings};
+use rutter_config::{Metrics, ReasonNumbers, Web, WebRole};
+use rutter_web::{
+    Access, BirdwatcherSettings, Role, Site, TlsFiles, Token, WebServer, WebSettings,
+};
 
 use crate::management::Management;
 use crate::privileges;
@@ -17,10 +19,32 @@ const UNLIMITED: u32 = u32::MAX;
 pub(crate) fn looking_glass(shared: &Arc<Shared>, web: &Web) -> io::Result<WebServer> {
     let backend = Arc::new(Management::new(shared, "the web"));
     let settings = WebSettings {
+        access: access(web),
+        tls: web.tls.as_ref().map(|tls| TlsFiles {
+            certificate: tls.certificate.clone(),
+            key: tls.key.clone(),
+        }),
         birdwatcher: birdwatcher(web),
         ..settings(Site::LookingGlass, web.requests_per_second)
     };
     WebServer::start(web.listen, backend, settings)
+}
+
+/// Who may read what.
+pub(crate) fn access(web: &Web) -> Access {
+    let role = |role| match role {
+        WebRole::Nothing => Role::Nobody,
+        WebRole::Monitor => Role::Monitor,
+        WebRole::Read => Role::Read,
+    };
+    let token = |token: &rutter_config::WebToken| Token {
+        role: role(token.role),
+        sha256: token.sha256,
+    };
+    Access {
+        anonymous: role(web.anonymous),
+        tokens: web.tokens.iter().map(token).collect(),
+    }
 }
 
 /// How the interface of birdwatcher is served.
@@ -43,6 +67,8 @@ fn settings(site: Site, requests_per_second: u32) -> WebSettings {
     WebSettings {
         site,
         requests_per_second,
+        access: Access::open(),
+        tls: None,
         birdwatcher: None,
         on_thread_start: privileges::yield_to_routing,
     }

@@ -4,6 +4,7 @@ use rutter_api::Request;
 
 use crate::problem::Problem;
 use crate::query::Query;
+use crate::roles::Role;
 
 /// A path of the interface. The same row routes requests and describes the path in the OpenAPI document.
 pub(crate) struct Endpoint {
@@ -14,6 +15,8 @@ pub(crate) struct Endpoint {
     pub(crate) parameters: &'static [Parameter],
     /// The `kind` of the rows.
     pub(crate) row: &'static str,
+    /// The role that reads it.
+    pub(crate) role: Role,
     /// Makes the request.
     pub(crate) request: fn(&Query) -> Result<Request, Problem>,
 }

@@ -7,6 +7,7 @@ use rutter_api::{
 use crate::endpoint::{Endpoint, Parameter, Place};
 use crate::problem::Problem;
 use crate::query::Query;
+use crate::roles::Role;
 
 /// The rows of a page without `limit`.
 const PAGE: u64 = 100;
@@ -22,6 +23,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "The process: version, time since its start, sessions, memory.",
         parameters: &[],
         row: "status",
+        role: Role::Monitor,
         request: |_| Ok(Request::Status),
     },
     Endpoint {
@@ -29,6 +31,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "All sessions with their routes, by address.",
         parameters: &[],
         row: "peer",
+        role: Role::Monitor,
         request: |_| Ok(Request::Peers),
     },
     Endpoint {
@@ -39,6 +42,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
             "A name, an address, or an AS number such as AS64500.",
         )],
         row: "peer",
+        role: Role::Monitor,
         request: |query| {
             Ok(Request::Peer {
                 peer: query.target(),
@@ -50,6 +54,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "Routes as received, page by page.",
         parameters: &FILTERS,
         row: "route",
+        role: Role::Read,
         request: |query| Ok(Request::Routes(filter(query)?)),
     },
     Endpoint {
@@ -57,6 +62,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "Rejected routes with all reasons and the evidence, page by page.",
         parameters: &FILTERS,
         row: "rejected",
+        role: Role::Read,
         request: |query| Ok(Request::Rejected(filter(query)?)),
     },
     Endpoint {
@@ -64,6 +70,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "Routes as a client is sent them, page by page.",
         parameters: &ADVERTISED,
         row: "advertised",
+        role: Role::Read,
         request: |query| advertised(query, AdvertisedList::Routes),
     },
     Endpoint {
@@ -71,6 +78,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "The better routes that a client is not sent, each with the reason, page by page.",
         parameters: &WITHHELD,
         row: "withheld",
+        role: Role::Read,
         request: |query| advertised(query, AdvertisedList::Withheld),
     },
     Endpoint {
@@ -78,6 +86,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "The number of routes that a client is sent, and of those that it is not sent, by reason.",
         parameters: &[CLIENT],
         row: "advertised-count",
+        role: Role::Read,
         request: |query| {
             Ok(Request::Advertised(AdvertisedQuery {
                 to: query.target(),
@@ -91,6 +100,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "The routes of one destination, best first.",
         parameters: &[TARGET],
         row: "route",
+        role: Role::Read,
         request: |query| {
             Ok(Request::Route {
                 target: query.target(),
@@ -102,6 +112,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "All candidates of a destination, the step that decided, and what each client receives.",
         parameters: &[TARGET],
         row: "explain",
+        role: Role::Read,
         request: |query| {
             Ok(Request::Explain {
                 target: query.target(),
@@ -117,6 +128,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
             query("peer", "string", "Only routes of this neighbor."),
         ],
         row: "lookup",
+        role: Role::Read,
         request: lookup,
     },
     Endpoint {
@@ -124,6 +136,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "The distinct attribute sets, the most used first.",
         parameters: &[LIMIT],
         row: "attribute-set",
+        role: Role::Read,
         request: |query| {
             Ok(Request::Attributes {
                 limit: Some(limit(query)?),
@@ -135,6 +148,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "The sources of outside data: state, age and size.",
         parameters: &[],
         row: "source",
+        role: Role::Monitor,
         request: |_| Ok(Request::Sources),
     },
     Endpoint {
@@ -142,6 +156,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "Memory by purpose.",
         parameters: &[],
         row: "memory",
+        role: Role::Monitor,
         request: |_| Ok(Request::Memory),
     },
     Endpoint {
@@ -149,6 +164,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "The databases and brokers of a collector.",
         parameters: &[],
         row: "sink",
+        role: Role::Monitor,
         request: |_| Ok(Request::Sinks),
     },
     Endpoint {
@@ -156,6 +172,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         summary: "The routers that report to a collector by BMP.",
         parameters: &[],
         row: "router",
+        role: Role::Monitor,
         request: |_| Ok(Request::Routers),
     },
 ];

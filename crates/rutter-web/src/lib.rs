@@ -25,8 +25,12 @@ mod problem;
 mod query;
 mod request_rate;
 mod responder;
+mod roles;
 mod route_pages;
 mod server;
+mod tls;
 
 pub use birdwatcher::{BirdwatcherSettings, ReasonNumbers};
+pub use roles::{Access, Role, Token};
 pub use server::{Site, WebServer, WebSettings};
+pub use tls::TlsFiles;

@@ -21,6 +21,7 @@ use crate::pages::FILES;
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::request_rate::RequestRate;
+use crate::roles::{Role, Rules};
 use crate::route_pages::RoutePages;
 use crate::{Site, openapi};
 
@@ -32,6 +33,8 @@ pub(crate) struct Responder {
     pub(crate) waiting: ByteBudget,
     /// The answers that are computed or wait for a thread. An answer whose client has gone still counts until it ends.
     pub(crate) answers: Arc<Semaphore>,
+    /// Who may read what.
+    pub(crate) rules: Rules,
     /// The places of clients that read the stream of changes.
     pub(crate) event_clients: Arc<Semaphore>,
     /// The interface of birdwatcher, if it is on.
@@ -117,6 +120,13 @@ impl Responder {
             self.wait_for_turn(from.source, patience).await?;
         }
         let (path, query) = (request.uri().path(), request.uri().query());
+        if self.site == Site::LookingGlass {
+            let needed = match bird {
+                Some(_) => Role::Read,
+                None => role_of(path),
+            };
+            self.rules.check(request.headers(), needed)?;
+        }
         match (self.site, bird) {
             (Site::Metrics, _) if path == "/metrics" => self.metrics().await,
             (Site::Metrics, _) => Err(Problem::new(
@@ -264,6 +274,16 @@ impl Responder {
     }
 }
 
+/// The role that reads a path. The page itself shows nothing without the interface.
+fn role_of(path: &str) -> Role {
+    let found = ENDPOINTS.iter().find(|one| one.matches(path).is_some());
+    match found {
+        Some(endpoint) => endpoint.role,
+        None if path == event_stream::PATH => Role::Read,
+        None => Role::Monitor,
+    }
+}
+
 fn response(status: StatusCode, kind: &'static str, body: AnswerBody) -> Response<AnswerBody> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
@@ -288,6 +308,10 @@ fn refusal(problem: &Problem, form: ErrorForm) -> Response<AnswerBody> {
     let mut response = response(problem.status, kind, body);
     let headers = response.headers_mut();
     match problem.status {
+        StatusCode::UNAUTHORIZED => {
+            let scheme = HeaderValue::from_static("Bearer");
+            headers.insert(header::WWW_AUTHENTICATE, scheme);
+        }
         StatusCode::METHOD_NOT_ALLOWED => {
             headers.insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
         }

@@ -12,9 +12,11 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rutter_api::Backend;
 use rutter_limits::{ConnectionLimits, ConnectionSlot, LimitReached, LogRateLimit};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
 
 use crate::birdwatcher::BirdwatcherSettings;
 use crate::byte_budget::ByteBudget;
@@ -22,6 +24,8 @@ use crate::event_stream;
 use crate::open_connections::{OpenConnection, OpenConnections};
 use crate::request_rate::RequestRate;
 use crate::responder::{ANSWERS, From, Responder};
+use crate::roles::{Access, Rules};
+use crate::tls::{Certificate, TlsFiles};
 
 /// What a server shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,6 +43,10 @@ pub struct WebSettings {
     pub site: Site,
     /// The requests a second that one address may make: after a pause, five times as many at once.
     pub requests_per_second: u32,
+    /// Who may read what.
+    pub access: Access,
+    /// Serve HTTPS with this certificate, and no plain HTTP.
+    pub tls: Option<TlsFiles>,
     /// Also serve the interface of birdwatcher.
     pub birdwatcher: Option<BirdwatcherSettings>,
     /// Called by each thread of the server when it starts, to lower its priority.
@@ -75,12 +83,13 @@ impl WebServer {
     ///
     /// # Errors
     ///
-    /// The address cannot be used, or a thread cannot be started.
+    /// The address or the certificate cannot be used, or a thread cannot be started.
     pub fn start(
         address: SocketAddr,
         backend: Arc<dyn Backend>,
         settings: WebSettings,
     ) -> io::Result<Self> {
+        let certificate = settings.tls.map(Certificate::read).transpose()?;
         let listener = StdListener::bind(address)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -97,6 +106,7 @@ impl WebServer {
             rate: RequestRate::new(settings.requests_per_second),
             waiting: ByteBudget::new(WAITING_BYTES),
             answers: Arc::new(Semaphore::new(ANSWERS)),
+            rules: Rules::new(settings.access),
             event_clients: Arc::new(Semaphore::new(event_stream::CLIENTS)),
             birdwatcher: settings.birdwatcher.into(),
         });
@@ -108,7 +118,7 @@ impl WebServer {
                 match TcpListener::from_std(listener) {
                     Ok(listener) => {
                         tokio::spawn(end_unread_changes(Arc::clone(&shared)));
-                        accept(listener, shared, stopped).await;
+                        accept(listener, certificate, shared, stopped).await;
                     }
                     Err(error) => tracing::error!("web: cannot listen on {address}: {error}"),
                 }
@@ -135,6 +145,11 @@ impl WebServer {
         self.responder.rate.set(requests);
     }
 
+    /// Changes who may read what, from the next request on.
+    pub fn set_access(&self, access: Access) {
+        self.responder.rules.set(access);
+    }
+
     /// Changes how the interface of birdwatcher is served.
     pub fn set_birdwatcher(&self, settings: Option<BirdwatcherSettings>) {
         let held = self.responder.birdwatcher.write();
@@ -158,6 +173,7 @@ async fn end_unread_changes(responder: Arc<Responder>) {
 
 async fn accept(
     listener: TcpListener,
+    certificate: Option<Certificate>,
     responder: Arc<Responder>,
     mut stopped: oneshot::Receiver<()>,
 ) {
@@ -183,7 +199,11 @@ async fn accept(
                         open: Arc::clone(&open),
                         _slot: slot,
                     };
-                    tokio::spawn(serve(stream, from, Arc::clone(&responder), place));
+                    let responder = Arc::clone(&responder);
+                    match certificate.as_ref().map(Certificate::acceptor) {
+                        None => tokio::spawn(serve(stream, from, responder, place)),
+                        Some(tls) => tokio::spawn(serve_tls(tls, stream, from, responder, place)),
+                    };
                 }
                 Err(reached) => log(format!("{}: {reached}", from.ip())),
             },
@@ -231,9 +251,32 @@ impl Drop for Place {
     }
 }
 
+/// Serves one connection over TLS.
+async fn serve_tls(
+    tls: TlsAcceptor,
+    stream: TcpStream,
+    from: SocketAddr,
+    responder: Arc<Responder>,
+    place: Place,
+) {
+    let accepted = tokio::select! {
+        accepted = timeout(HEAD_TIME, tls.accept(stream)) => accepted,
+        () = place.connection.must_give_way() => return,
+    };
+    // An error here is a client without TLS, or one that does not trust the certificate: it knows.
+    if let Ok(Ok(stream)) = accepted {
+        serve(stream, from, responder, place).await;
+    }
+}
+
 /// Serves one connection until it ends, must give way or its time is over. An answer that is made while it is sent may take
 /// longer, as long as the client reads it.
-async fn serve(stream: TcpStream, from: SocketAddr, responder: Arc<Responder>, place: Place) {
+async fn serve(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    from: SocketAddr,
+    responder: Arc<Responder>,
+    place: Place,
+) {
     let own = Arc::clone(&place.connection);
     let service = service_fn(move |request| {
         let (responder, own) = (Arc::clone(&responder), Arc::clone(&own));

@@ -26,6 +26,7 @@ use crate::sections::rpki::Rpki;
 use crate::sections::session::Session;
 use crate::sections::sql::Sql;
 use crate::sections::stream::Stream;
+use crate::sections::web::Web;
 use crate::sections::{SECTIONS, SESSION, SectionKeys, filter, filter_test, sink};
 use crate::source_file::{Findings, Source};
 use crate::suggest::nearest;
@@ -159,7 +160,7 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
         graceful_restart,
         mrt: root.optional("mrt", |_, _| {}),
         metrics: root.optional("metrics", |_, _| {}),
-        web: root.optional("web", |_, _| {}),
+        web: root.optional("web", |web: &mut Web, section| web.read_access(section)),
         collector: root.with_defaults("collector"),
         lookup: root.optional("lookup", |_, _| {}),
         rpki,

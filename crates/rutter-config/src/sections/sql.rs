@@ -104,7 +104,8 @@ fn check_exposure(section: &Section<'_>, open: &SocketAddr, sql: &Sql) {
     }
 }
 
-fn tls(section: &Section<'_>) -> Option<Tls> {
+/// Reads the files of a certificate and its key.
+pub(crate) fn tls(section: &Section<'_>) -> Option<Tls> {
     let path = |name, role| {
         let item = section.get(name)?;
         let path = item.source.beside(&item.path()?.to_string_lossy());

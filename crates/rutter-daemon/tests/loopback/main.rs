@@ -1,5 +1,6 @@
 //! End-to-end tests of the daemon: real sockets on loopback and simple BGP speakers, all in this process.
 
+mod access;
 mod apply;
 mod archive;
 mod birdwatcher;
