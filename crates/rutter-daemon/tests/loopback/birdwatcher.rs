@@ -160,6 +160,10 @@ fn routes_are_listed_by_protocol_table_and_destination_with_reasons() {
         assert_eq!(route["as_path"], serde_json::json!(["64501", "65010"]));
     }
 
+    // BIRD does not list a client's own routes among those that it is not sent.
+    let own = get(web, &format!("/routes/noexport/{ONE}"));
+    assert_eq!(networks(&own).len(), 0);
+
     for path in [
         "/routes/prefix?prefix=8.8.8.0/24",
         "/routes/net/8.8.8.8",

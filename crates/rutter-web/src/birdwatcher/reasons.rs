@@ -10,9 +10,12 @@ const NOT_EXPORTED: u32 = 65_521;
 /// Numbers from here on are ours plus this: IXP Manager has no number for such a reason.
 const OURS: u32 = 1_000;
 
+/// The name of the reason to withhold a route that is the client's own.
+pub(super) const OWN_ROUTE: &str = "own-route";
+
 /// The names of the reasons to withhold a route, in the order of their numbers, from 1 on.
 pub(super) const WITHHELD: [&str; 7] = [
-    "own-route",
+    OWN_ROUTE,
     "communities",
     "blackhole",
     "reflection",

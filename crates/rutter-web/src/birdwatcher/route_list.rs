@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use rutter_api::{Backend, Failure, Line, Request, RouteRow, RowSink};
 use rutter_net::Prefix;
 
-use super::reasons::{reject_community, withheld_community};
+use super::reasons::{OWN_ROUTE, reject_community, withheld_community};
 use super::route_row::{ShownRoute, write};
 use super::sessions::SessionNames;
 use super::{ReasonNumbers, envelope};
@@ -155,6 +155,8 @@ impl Wanted {
                 row.rejected.is_some(),
                 &row.attributes,
             ),
+            // BIRD does not list a client's own routes.
+            Line::Withheld(row) if row.withheld.name == OWN_ROUTE => return false,
             Line::Withheld(row) => {
                 let route = &row.route;
                 (route.prefix, &route.peer, false, &route.attributes)
