@@ -32,12 +32,12 @@ pub(crate) struct MemoryLimits {
     /// The table takes more than its limit.
     is_exceeded: AtomicBool,
     next_check_ms: AtomicU64,
-    /// The sessions that were told to end, ever.
+    /// The number of sessions that were ended so far.
     ended: AtomicU64,
     ending: Mutex<Vec<Ending>>,
 }
 
-/// A session that was told to end, and whose routes leave the table.
+/// A session that ends, and whose routes leave the table.
 struct Ending {
     peer: PeerId,
     /// The time until which its bytes count as leaving.
@@ -63,7 +63,7 @@ impl MemoryLimits {
         configured.unwrap_or(self.default_limit)
     }
 
-    /// The number of sessions that were told to end so far.
+    /// The number of sessions that were ended so far.
     pub(crate) fn ended(&self) -> u64 {
         self.ended.load(Ordering::Relaxed)
     }
@@ -115,7 +115,7 @@ impl MemoryLimits {
         }
     }
 
-    /// Tells the thread of a session to end it. Returns whether it will.
+    /// Asks the thread of a session to end it. Returns whether it will.
     fn end_session(&self, shared: &Shared, peer: PeerId) -> bool {
         let Some(neighbor) = shared.rib.neighbor(peer).map(|held| held.address) else {
             return false;

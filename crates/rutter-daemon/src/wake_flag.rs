@@ -67,7 +67,7 @@ mod tests {
             while sleeps && !*signalled {
                 signalled = self.wake.wait(signalled).unwrap();
             }
-            std::mem::take(&mut signalled)
+            std::mem::take(&mut *signalled)
         }
     }
 
@@ -112,9 +112,12 @@ mod tests {
         }
     }
 
+    /// Each thread may be interrupted three times. A mere store in `acknowledge` is found.
     #[test]
     fn no_wake_up_is_lost_in_any_interleaving() {
-        loom::model(|| {
+        let mut explored = loom::model::Builder::new();
+        explored.preemption_bound = Some(3);
+        explored.check(|| {
             let model = Arc::new(Model {
                 flag: WakeFlag(AtomicBool::new(false)),
                 poll: ModelPoll::default(),

@@ -38,7 +38,7 @@ impl Rib {
     /// The session is Established: its routes may be announced. Unless it receives nothing, it becomes a client. Drop
     /// the stream before [`Rib::session_down`].
     ///
-    /// Stale routes of families that were not agreed again are left to the sweeper (RFC 4724 §4.2), and so are those that
+    /// Stale routes of families that were not agreed again are left to the sweeper (RFC 4724 §4.2), and so are routes that
     /// take another place because the neighbor has another BGP Identifier now. The routes of
     /// former sessions that it still removes do not concern this one.
     pub fn session_up_in_steps(

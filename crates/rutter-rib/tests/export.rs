@@ -822,7 +822,7 @@ fn audiences_go_with_their_routes() {
     assert!(row.count < 3_000, "{row:?}");
 }
 
-/// Of prefixes with attributes that fill a message almost, those that fit are announced. The others are withdrawn.
+/// Attributes that almost fill a message leave room for short prefixes alone. The others are withdrawn.
 #[test]
 fn a_route_is_sent_if_it_fits_a_message() {
     let client = PeerKind::RouteServerClient;

@@ -25,7 +25,7 @@ pub(crate) struct OpenConnection {
     /// The parts of answers that it had room for: it shows whether a client reads an answer that is made while it is sent.
     parts: AtomicU64,
     gives_way: Notify,
-    /// It was told to give way.
+    /// It must give way.
     is_leaving: AtomicBool,
 }
 
@@ -58,7 +58,7 @@ impl OpenConnections {
         self.all().retain(|one| !Arc::ptr_eq(one, ended));
     }
 
-    /// Tells the connection that has waited the longest to give way to one from `from`. Returns `false` if none has waited
+    /// Lets the connection that has waited the longest give way to one from `from`. Returns `false` if none has waited
     /// long. For the limit of a network, it is one of this network.
     pub(crate) fn make_room(&self, from: IpAddr, reached: LimitReached) -> bool {
         let all = self.all();

@@ -7,6 +7,7 @@ mod birdwatcher;
 mod control;
 mod events;
 mod handover;
+mod hostile;
 mod process;
 mod reload;
 mod restart;

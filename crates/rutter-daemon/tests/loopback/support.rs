@@ -185,6 +185,11 @@ impl Speaker {
         self.stream.write_all(message).expect("send");
     }
 
+    /// As [`Speaker::send`]; returns `false` if the daemon has closed the connection.
+    pub fn try_send(&mut self, message: &[u8]) -> bool {
+        self.stream.write_all(message).is_ok()
+    }
+
     /// Announces prefixes in one UPDATE. The AS path is our AS, then `path`.
     pub fn announce(&mut self, prefixes: &[&str], path: &[u32]) {
         self.announce_with(prefixes, path, &[]);

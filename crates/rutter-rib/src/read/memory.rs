@@ -51,8 +51,8 @@ impl Rib {
         rows
     }
 
-    /// About the bytes that the table takes now, for a limit: as [`Rib::memory`], but without a walk. Lists of more than
-    /// two routes are estimated from their number.
+    /// About the bytes that the received routes take now, for a limit: as [`Rib::memory`], but without a walk. Lists of more
+    /// than two routes are estimated from their number. Outbound logs have a limit of their own.
     pub fn memory_in_use(&self) -> u64 {
         let (_, sets, index) = self.store.size();
         let (mut destinations, mut tables) = (0, 0);
@@ -71,9 +71,7 @@ impl Rib {
             topology.routes()
         };
         let more = routes.saturating_sub(destinations as u64);
-        let groups = self.groups.read();
-        let logs: usize = groups.iter().map(|group| group.retained()).sum();
-        sets + index + (tables + logs) as u64 + more * OUTGROWN_BYTES
+        sets + index + tables as u64 + more * OUTGROWN_BYTES
     }
 
     /// The bytes that a neighbor is charged for: its attribute sets, and an upper bound for its routes, those that wait to
