@@ -14,7 +14,7 @@ use crate::peer::EndCause;
 use crate::reload;
 use crate::shared::Shared;
 
-/// A daemon whose threads run only when a test says so.
+/// A daemon whose threads run only when a test asks for a turn.
 struct World {
     folder: PathBuf,
     shared: Arc<Shared>,
@@ -37,7 +37,7 @@ fn text(folder: &std::path::Path, members: &str) -> String {
     )
 }
 
-/// Some of the addresses in members, with some of two AS numbers and hold times, and perhaps a dynamic section.
+/// Some of the addresses in members, with some of two AS numbers and hold times. Half of the time also a dynamic section.
 fn configuration(draw: &mut impl FnMut(usize) -> usize) -> String {
     let mut text = String::new();
     for (index, last) in ADDRESSES.into_iter().enumerate() {

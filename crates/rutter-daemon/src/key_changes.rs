@@ -2,10 +2,10 @@
 //!
 //! Linux lets a socket change its key in every state, but it accepts segments with one key at a time. So Rutter finds out
 //! which key the neighbor uses: it sends a KEEPALIVE with one key and waits for an ACK, which the kernel accepts only with
-//! that key. Without an ACK it tries the other key. TCP sends the segments again that were dropped meanwhile. When the
+//! that key. Without an ACK it tries the other key. TCP sends the dropped segments again. When the
 //! neighbor has sent an ACK with the new key, the old one is gone.
 //!
-//! The first try of the new key is long: a neighbor that does the same and waits with the old key finds it meanwhile.
+//! The first try of the new key is long: a neighbor that does the same and waits with the old key finds it.
 
 use std::collections::BTreeMap;
 use std::io;

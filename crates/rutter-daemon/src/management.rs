@@ -26,7 +26,7 @@ use crate::shared::{Shared, StopOrder};
 
 /// The daemon as the backend of the management protocol.
 ///
-/// The second field names who asks, for the history of configurations.
+/// The second field names the user, for the history of configurations.
 pub(crate) struct Management(Arc<Shared>, String);
 
 impl Backend for Management {

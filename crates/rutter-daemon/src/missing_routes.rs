@@ -1,9 +1,11 @@
-//! Requests for routes that a limit kept out, once there is room for them.
+//! Routes that a limit on prefixes kept out, once there is room for them: they are requested again, or accepted if they were
+//! kept.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -27,11 +29,29 @@ pub(crate) fn watch(shared: &Arc<Shared>, end: &Receiver<()>) {
     while end.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
         let now = Instant::now();
         requests.expire(now);
+        for status in shared.peers.all() {
+            if status.has_room.swap(false, Ordering::Relaxed) {
+                accept_kept(shared, &status);
+            }
+        }
         for (neighbor, family) in shared.peers.all().iter().flat_map(|p| missing(shared, p)) {
             if requests.may_begin(neighbor, family, now) {
                 request(shared, neighbor, family);
             }
         }
+    }
+}
+
+/// Evaluates the routes of a neighbor again: none of them is above the limit any more.
+fn accept_kept(shared: &Shared, status: &PeerStatus) {
+    let (name, peer) = status.with(|details| (details.config.name.clone(), details.peer));
+    if let Some(peer) = peer {
+        tracing::info!(
+            peer = name,
+            "blocked routes are evaluated again: there is room for them"
+        );
+        shared.rib.reevaluate_import(peer);
+        shared.flush();
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use rutter_config::{Config, MaxPrefix};
+use rutter_config::{Config, LimitAction, MaxPrefix};
 use rutter_net::{Family, PerFamily};
 use rutter_rib::{ClientStream, FamilyInfo, NotKept, PeerId, Retain, Rib, SessionInfo, Sweeper};
 use rutter_session::{
@@ -289,7 +289,11 @@ impl Peer {
             // Blocked routes count only where they are kept.
             let is_over = |l: &MaxPrefix| received > l.limit || intake.lacks_routes[family];
             let Some(limit) = limits[family].filter(is_over) else {
-                self.over_limit[family] = false;
+                let was_over = std::mem::replace(&mut self.over_limit[family], false);
+                let action = limits[family].map(|limit| limit.action);
+                if was_over && action == Some(LimitAction::Block { keeps: true }) {
+                    self.status.has_room.store(true, Ordering::Relaxed);
+                }
                 continue;
             };
             if !std::mem::replace(&mut self.over_limit[family], true) {
@@ -341,13 +345,11 @@ impl Peer {
 
     /// Publishes the Hold Time of the established session, which a shorter one of ours may have shortened.
     pub(crate) fn publish_hold_time(&self) {
-        let connection = self.established.as_ref().map(|e| e.connection);
-        let times = connection.and_then(|id| self.session.hold_and_keepalive_s(id));
-        if let Some((hold_time_s, keepalive_s)) = times {
+        if let Some(negotiated) = self.session.negotiated() {
             self.status.with(|details| {
-                if let Some(negotiated) = &mut details.negotiated {
-                    negotiated.hold_time_s = hold_time_s;
-                    negotiated.keepalive_s = keepalive_s;
+                if let Some(row) = &mut details.negotiated {
+                    row.hold_time_s = negotiated.hold_time_s;
+                    row.keepalive_s = negotiated.keepalive_s;
                 }
             });
         }

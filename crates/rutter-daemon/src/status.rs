@@ -20,6 +20,8 @@ pub(crate) struct PeerStatus {
     pub(crate) malformed_updates: AtomicU64,
     pub(crate) paths_not_kept: AtomicU64,
     pub(crate) blocked_routes: AtomicU64,
+    /// The neighbor announces no more prefixes than its limit again: its blocked routes, which were kept, have room.
+    pub(crate) has_room: AtomicBool,
     out_limit_exceeded: AtomicU64,
     memory_limit_exceeded: AtomicU64,
     pub(crate) unsent_bytes: AtomicU64,
@@ -84,6 +86,7 @@ impl PeerStatus {
             malformed_updates: AtomicU64::new(0),
             paths_not_kept: AtomicU64::new(0),
             blocked_routes: AtomicU64::new(0),
+            has_room: AtomicBool::new(false),
             out_limit_exceeded: AtomicU64::new(0),
             memory_limit_exceeded: AtomicU64::new(0),
             unsent_bytes: AtomicU64::new(0),

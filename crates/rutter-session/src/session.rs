@@ -187,12 +187,6 @@ impl Session {
         self.config = config;
     }
 
-    /// The Hold Time and the time between KEEPALIVEs of the connection, seconds; `None` before both OPENs are known.
-    pub fn hold_and_keepalive_s(&self, connection: ConnectionId) -> Option<(u16, u16)> {
-        let negotiated = self.negotiated_on(connection)?;
-        Some((negotiated.hold_time_s, negotiated.keepalive_s))
-    }
-
     /// The counters.
     pub fn stats(&self) -> &Stats {
         &self.stats

@@ -739,3 +739,21 @@ fn collisions_without_another_connection_back_off() {
     }
     assert!((2..=5).contains(&accepted), "{accepted} in 10 s");
 }
+
+/// The neighbor sends KEEPALIVEs at a third of the agreed time, so we wait for half of that at least.
+#[test]
+fn a_shorter_hold_time_is_in_force_without_another_open() {
+    let mut pair = Pair::connected(1, [left(), passive(right())]);
+    let with = |hold_time_s| Config {
+        hold_time_s,
+        ..left()
+    };
+    for (ours, expected) in [(60, (60, 20)), (9, (45, 3)), (0, (90, 30)), (300, (90, 30))] {
+        pair.set_config(0, with(ours));
+        let now = pair.session(0).negotiated().unwrap();
+        assert_eq!((now.hold_time_s, now.keepalive_s), expected, "{ours}");
+    }
+    pair.set_config(0, with(9));
+    pair.run_for(600_000);
+    assert!(pair.is_up(), "{:?}", pair.states());
+}

@@ -17,7 +17,7 @@ fn reload(folder: &Folder, threads: usize, more: &str) {
 }
 
 /// A neighbor is removed, added, changed, moved to another AS and covered by a dynamic section, each time before its
-/// thread has carried out the change before. Speakers connect meanwhile.
+/// thread has carried out the change before. Speakers connect between the changes.
 #[test]
 fn changes_of_one_address_in_quick_succession_keep_all_threads_running() {
     let folder = Folder::new("succession");
@@ -150,4 +150,51 @@ fn a_tcp_md5_key_changes_on_the_living_connection() {
         panic!("{peer:?}");
     };
     assert_eq!(peer.session.established_count, 1);
+}
+
+#[test]
+fn blocked_prefixes_that_were_kept_are_accepted_once_there_is_room() {
+    let folder = Folder::new("kept");
+    let limit = "max-prefix = { v4 = 2, action = \"block\", keep-blocked = true }";
+    let members = format!("{}{}", member(1, 64501, limit), member(2, 64502, ""));
+    let (_daemon, address) = start(&folder, 1, &members);
+    let mut one = Speaker::establish(1, 64501, address);
+    let mut two = Speaker::establish(2, 64502, address);
+    one.announce(&["8.8.8.0/24", "9.9.9.0/24", "7.7.7.0/24"], &[]);
+    two.expect_table(&["8.8.8.0/24", "9.9.9.0/24"]);
+    one.withdraw(&["8.8.8.0/24"]);
+    two.expect_table(&["7.7.7.0/24", "9.9.9.0/24"]);
+}
+
+/// The present server of the metrics gives way to one at an address that overlaps, and comes back if the change is refused.
+#[test]
+fn a_reload_moves_the_metrics_to_an_address_that_overlaps() {
+    let folder = Folder::new("overlap");
+    // Connections of other tests have ports from 32768 on.
+    let from = 20_000 + std::process::id() as u16 % 10_000;
+    let is_free = |port: &u16| std::net::TcpListener::bind(("0.0.0.0", *port)).is_ok();
+    let port = (from..32_000).find(is_free).expect("a port");
+    let metrics = |address: &str, more: &str| {
+        format!(
+            "{}\n[metrics]\nlisten = \"{address}:{port}\"\n{more}",
+            member(1, 64501, "")
+        )
+    };
+    let (daemon, _) = start(&folder, 1, &metrics("127.0.0.1", ""));
+    reload(&folder, 1, &metrics("0.0.0.0", ""));
+    let address = daemon.metrics_address().expect("metrics");
+    assert!(address.ip().is_unspecified());
+    // The looking glass cannot have the port of the speakers, so nothing changes.
+    let bgp = daemon.listen_addresses()[0].port();
+    let web = format!("[web]\nlisten = \"127.0.0.1:{bgp}\"\n");
+    let file = folder.0.join("rutter.toml");
+    fs::write(file, text(&folder, 1, &metrics("127.0.0.1", &web))).expect("write");
+    let refused = ask(&folder, Request::Reload);
+    assert!(
+        matches!(refused.last(), Some(Line::Error { .. })),
+        "{refused:?}"
+    );
+    let address = daemon.metrics_address().expect("metrics");
+    assert!(address.ip().is_unspecified());
+    assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
 }

@@ -92,6 +92,11 @@ impl Pair {
         &self.speakers[speaker].session
     }
 
+    /// Gives a speaker other settings while its session goes on.
+    pub fn set_config(&mut self, speaker: usize, config: Config) {
+        self.speakers[speaker].session.set_config(config);
+    }
+
     pub fn states(&self) -> [State; 2] {
         [0, 1].map(|s| self.speakers[s].session.state())
     }
