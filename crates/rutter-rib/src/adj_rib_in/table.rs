@@ -203,6 +203,13 @@ impl<K: Key> Table<K> {
         id
     }
 
+    /// Makes room in the index of an empty table.
+    pub fn reserve(&mut self, destinations: usize) {
+        if self.index.is_empty() {
+            self.index = HashTable::with_capacity(destinations);
+        }
+    }
+
     /// Doubles the index in the order of ids. An index that grows on its own reads the destinations in the order of
     /// their hashes, with a cache miss for each.
     #[cold]

@@ -102,6 +102,7 @@ impl HeldTable<'_> {
             out: Writer::default(),
             send,
             totals: TableTotals::default(),
+            is_numbered: false,
         };
         export.write(streams)?;
         Ok(export.totals)
@@ -113,6 +114,8 @@ struct Export<'a, S> {
     out: Writer,
     send: S,
     totals: TableTotals,
+    /// Clients catch up: their marks refer to the numbers of destinations.
+    is_numbered: bool,
 }
 
 /// The numbers of the attribute sets, by address.
@@ -123,6 +126,14 @@ type Order = Vec<Vec<Id>>;
 
 impl<E, S: FnMut(&[u8]) -> Result<(), E>> Export<'_, S> {
     fn write(&mut self, streams: &[&ClientStream]) -> Result<(), E> {
+        self.begin(Tag::Begin)?;
+        let shards = &self.table.shards;
+        let ipv4 = shards.iter().map(|shard| Ipv4Prefix::table(shard).len());
+        self.out.count(ipv4.sum());
+        let ipv6 = shards.iter().map(|shard| Ipv6Prefix::table(shard).len());
+        self.out.count(ipv6.sum());
+        self.is_numbered = !streams.iter().all(|stream| stream.is_live());
+        self.out.bool(self.is_numbered);
         for (peer, held) in self.table.topology.iter() {
             let bgp_id = self.table.topology.ranks[peer.index()].bgp_id;
             self.begin(Tag::Neighbor)?;
@@ -217,7 +228,10 @@ impl<E, S: FnMut(&[u8]) -> Result<(), E>> Export<'_, S> {
                 if destination.routes.is_empty() && !is_kept() {
                     continue;
                 }
-                ids.push(id);
+                if self.is_numbered {
+                    ids.push(id);
+                }
+                self.totals.destinations += 1;
                 self.begin(tag)?;
                 write_prefix(destination.prefix, &mut self.out);
                 self.out.count(destination.routes.len());
@@ -226,7 +240,6 @@ impl<E, S: FnMut(&[u8]) -> Result<(), E>> Export<'_, S> {
                 }
                 self.totals.routes += destination.routes.len() as u64;
             }
-            self.totals.destinations += ids.len() as u64;
             order.push(ids);
         }
         Ok(order)

@@ -7,6 +7,7 @@ use rutter_net::{Asn, Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
 use rutter_policy::{ChangesId, Class, RejectReason};
 use rutter_wire::attr::Attributes;
 use rutter_wire::handover::{BadRecord, Reader};
+use smallvec::SmallVec;
 
 use super::{Tag, route_changes};
 use crate::adj_rib_in::attr_set::Summary;
@@ -25,6 +26,9 @@ use crate::{
     AttrSet, ClientStream, FamilyInfo, Neighbor, NotKept, PeerId, Rib, SessionInfo, TableTotals,
 };
 
+/// Room for more destinations is made when they come.
+const MOST_RESERVED: usize = 4 << 20;
+
 /// Reads the records of a table into an empty one.
 pub struct TableImport<'a> {
     rib: &'a Rib,
@@ -33,7 +37,9 @@ pub struct TableImport<'a> {
     /// The meaning of each octet.
     verdicts: [Option<Verdict>; 256],
     sets: Vec<AttrSet>,
-    /// The shard and the id of each destination, in the order of the records.
+    /// Clients catch up: their marks refer to the numbers of destinations.
+    is_numbered: bool,
+    /// If so, the shard and the id of each destination, in the order of the records.
     destinations: PerFamily<Vec<(u32, Id)>>,
     /// By neighbor.
     tallies: Vec<PerFamily<Tally>>,
@@ -62,6 +68,7 @@ impl Rib {
             awaited,
             verdicts: [None; 256],
             sets: Vec::new(),
+            is_numbered: false,
             destinations: PerFamily::default(),
             tallies,
             reordered: PerFamily::default(),
@@ -89,6 +96,7 @@ impl TableImport<'_> {
             }
             let tag = Tag::from_octet(items.u8("kind")?);
             match tag.ok_or(BadRecord("kind"))? {
+                Tag::Begin => self.begin(&mut items)?,
                 Tag::Neighbor => self.neighbor(&mut items)?,
                 Tag::Verdict => self.verdict(&mut items)?,
                 Tag::AttributeSet => self.attribute_set(&mut items)?,
@@ -125,6 +133,19 @@ impl TableImport<'_> {
         }
         self.rib.changed();
         Ok((self.totals, self.streams))
+    }
+
+    fn begin(&mut self, item: &mut Reader<'_>) -> Result<(), BadRecord> {
+        let ipv4: usize = item.number("count of destinations")?;
+        let ipv6: usize = item.number("count of destinations")?;
+        self.is_numbered = item.bool("numbers")?;
+        let share = |count: usize| count.min(MOST_RESERVED) / self.rib.shards.len();
+        for shard in &self.rib.shards {
+            let mut shard = shard.lock();
+            Ipv4Prefix::table_mut(&mut shard).reserve(share(ipv4));
+            Ipv6Prefix::table_mut(&mut shard).reserve(share(ipv6));
+        }
+        Ok(())
     }
 
     fn neighbor(&mut self, item: &mut Reader<'_>) -> Result<(), BadRecord> {
@@ -211,7 +232,8 @@ impl TableImport<'_> {
         item: &mut Reader<'_>,
     ) -> Result<(), BadRecord> {
         let count: usize = item.number("count of routes")?;
-        let mut routes = Vec::new();
+        // Most destinations have so few that they need no allocation.
+        let mut routes: SmallVec<[Route; 2]> = SmallVec::new();
         for _ in 0..count {
             routes.push(self.route::<K>(item)?);
         }
@@ -235,12 +257,19 @@ impl TableImport<'_> {
         if !destination.routes.is_empty() {
             return Err(BadRecord("prefix"));
         }
-        destination.routes = routes.into();
+        match count {
+            0..=2 => routes
+                .into_iter()
+                .for_each(|route| destination.routes.push(route)),
+            _ => destination.routes = routes.into_vec().into(),
+        }
         shard.mirror_slice::<K>(id..id + 1);
         self.totals.destinations += 1;
         self.totals.routes += count as u64;
         let number = number as u32;
-        self.destinations[K::FAMILY].push((number, id));
+        if self.is_numbered {
+            self.destinations[K::FAMILY].push((number, id));
+        }
         let reordered = reordered.map(|former| (number, id, former));
         self.reordered[K::FAMILY].extend(reordered);
         Ok(())

@@ -15,8 +15,10 @@ pub use import::TableImport;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 enum Tag {
+    /// The number of destinations of each family, and whether clients catch up.
+    Begin = 0,
     /// A neighbor: its session, and the epochs of its routes.
-    Neighbor = 1,
+    Neighbor,
     /// The meaning of a verdict's octet.
     Verdict,
     /// An attribute set. The sets are numbered in their order.
@@ -33,7 +35,8 @@ enum Tag {
 }
 
 impl Tag {
-    const ALL: [Tag; 7] = [
+    const ALL: [Tag; 8] = [
+        Tag::Begin,
         Tag::Neighbor,
         Tag::Verdict,
         Tag::AttributeSet,

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rutter_net::Family;
 use rutter_wire::handover::{BadRecord, Reader, Writer};
@@ -23,6 +23,10 @@ impl ClientStream {
         match self.phase {
             Phase::Live => self.follow(MOST_BYTES, u64::MAX),
             Phase::Leaving { until } => self.follow(MOST_BYTES, until),
+            // It was sent nothing yet.
+            Phase::Deferred if !self.is_deferred.load(Ordering::Acquire) => {
+                self.phase = Phase::CatchingUp;
+            }
             Phase::Deferred | Phase::Discarding { .. } | Phase::CatchingUp => {}
         }
         if self.phase == Phase::Live && self.next_segment().is_some() {
