@@ -16,9 +16,9 @@ use crate::path_checks::PathChecks;
 use crate::path_verification;
 use crate::prefix_match::{GLOBAL_UNICAST, MARTIANS_V4, MARTIANS_V6};
 use crate::{
-    BOGONS_V4, BOGONS_V6, CheckAction, FilterData, FilterDecision, ImportPolicy, ImportRule,
-    ImportSettings, NextHop, OtcIngress, PrefixMatch, RejectReason, RouteVerdict, RuleSet,
-    otc_on_receive,
+    BOGONS_V4, BOGONS_V6, COMBINATIONS, CheckAction, FilterData, FilterDecision, ImportPolicy,
+    ImportRule, ImportSettings, NextHop, OtcIngress, PrefixMatch, RejectReason, RouteVerdict,
+    RuleSet, otc_on_receive,
 };
 
 /// A reason against a route, with its evidence.
@@ -54,6 +54,13 @@ pub(crate) fn collect(
         RouteVerdict::Accepted { class, .. } => class.failed,
     };
     let mut out = all(policy, data, prefix, attributes, next_hop, family);
+    let is_explained = out.iter().any(|finding| Some(finding.reason) == first);
+    if first == Some(RejectReason::Filter) && !is_explained {
+        let evidence = format!(
+            "its filters change it in another combination than the {COMBINATIONS} that routes of a neighbor may meet"
+        );
+        push(&mut out, RejectReason::Filter, evidence);
+    }
     out.sort_by_key(|finding| Some(finding.reason) != first);
     out
 }

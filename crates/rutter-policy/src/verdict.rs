@@ -16,6 +16,9 @@ pub enum RouteVerdict {
     },
 }
 
+// It is returned in two registers.
+const _: () = assert!(size_of::<RouteVerdict>() <= 16);
+
 impl RouteVerdict {
     /// The route is accepted without any difference for clients.
     pub const PLAIN: RouteVerdict = RouteVerdict::Accepted {

@@ -189,6 +189,18 @@ fn a_peer_that_meets_many_combinations_of_rules_is_rejected() {
     let rejected = RouteVerdict::Rejected(RejectReason::Filter);
     let accepted = verdicts.filter(|verdict| *verdict != rejected).count();
     assert_eq!(accepted, COMBINATIONS);
+    let last = Route::communities(&marks.join(" "));
+    let (data, prefix): (_, Prefix) = (FilterData::default(), "193.0.0.0/21".parse().unwrap());
+    let next_hop = NextHop::from(addr("192.0.2.11"));
+    let found = with(&last, |attributes| {
+        policy.all_reasons(&data, prefix, attributes, next_hop, prefix.family())
+    });
+    assert_eq!(found[0].reason, RejectReason::Filter);
+    assert!(
+        found[0]
+            .evidence
+            .contains("another combination than the 64")
+    );
 }
 
 #[test]
