@@ -1,6 +1,7 @@
 //! `[defaults]`, `[[member]]`, `[[neighbor]]` and `[[dynamic-neighbor]]`.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
@@ -166,8 +167,8 @@ impl<'a> Neighbors<'a> {
 
     /// Adds a neighbor unless another has its address.
     pub(super) fn add_unless_known(&mut self, neighbor: Neighbor, place: String) {
-        if !self.places.contains_key(&neighbor.address) {
-            self.places.insert(neighbor.address, place);
+        if let Entry::Vacant(entry) = self.places.entry(neighbor.address) {
+            entry.insert(place);
             self.found.push(neighbor);
         }
     }
