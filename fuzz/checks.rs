@@ -32,6 +32,7 @@ pub fn update(data: &[u8]) {
         assert_eq!(fault.notification().code, 3);
     }
     canonical(&attributes);
+    reported(sections.attributes, &context, faults.is_empty());
     let add_path = choice & 8 != 0;
     routes(sections.withdrawn, add_path);
     routes(sections.nlri, add_path);
@@ -40,6 +41,23 @@ pub fn update(data: &[u8]) {
     }
     if let Some(unreach) = attributes.mp_unreach() {
         routes(unreach.withdrawn, add_path);
+    }
+}
+
+/// A reported block has a canonical form, also if it is malformed. Without faults both readers agree.
+fn reported(block: &[u8], context: &AttrContext, is_sound: bool) {
+    let mut faults = Vec::new();
+    let reported = attr::parse_reported(block, context, &mut faults);
+    let bytes = canonical_block(&reported);
+    for fault in &faults {
+        assert!(!fault.summary().to_string().is_empty());
+        reported.is_hidden_by(fault);
+    }
+    if is_sound {
+        let unchecked = Attributes::as_reported(block, context.as4);
+        if reported.next_hop() == unchecked.next_hop() {
+            assert_eq!(canonical_block(&unchecked), bytes);
+        }
     }
 }
 
@@ -116,6 +134,10 @@ pub fn mrt(data: &[u8]) {
                 for entry in rib.entries().flatten() {
                     entry.next_hop();
                     canonical_block(&entry.view());
+                    let mut body = Vec::new();
+                    entry.write_update(&mut body, rib.prefix, rib.add_path);
+                    assert!(message_parts::split(&body).is_ok());
+                    update(&[&[5 | u8::from(rib.add_path) << 3], &body[..]].concat());
                 }
             }
             Ok(_) => {}

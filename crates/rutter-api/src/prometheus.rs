@@ -169,6 +169,8 @@ fn router(page: &mut Page, row: &RouterRow) {
         (Name::RouterFaults, row.faults),
         (Name::RouterUnknown, row.unknown),
         (Name::RouterMalformed, row.malformed),
+        (Name::RouterWithoutNextHop, row.without_next_hop),
+        (Name::RouterWithoutPeerUp, row.without_peer_up),
         (Name::RouterMirrored, row.mirrored),
     ] {
         page.sample(metric, &who, value as f64);
@@ -237,7 +239,9 @@ metrics! {
     RouterMessages = "rutter_bmp_messages_total", "counter", "Messages received from the router since it connected.";
     RouterFaults = "rutter_bmp_faults_total", "counter", "Messages that could not be read and were skipped.";
     RouterUnknown = "rutter_bmp_unknown_total", "counter", "UPDATEs skipped because their peer is unknown or above the limit.";
-    RouterMalformed = "rutter_bmp_malformed_updates_total", "counter", "Malformed UPDATEs.";
+    RouterMalformed = "rutter_bmp_malformed_updates_total", "counter", "Malformed UPDATEs. Their readable parts are in the table.";
+    RouterWithoutNextHop = "rutter_bmp_updates_without_next_hop_total", "counter", "UPDATEs that announced routes without a next hop. The routes are in the table.";
+    RouterWithoutPeerUp = "rutter_bmp_updates_without_peer_up_total", "counter", "UPDATEs of a Loc-RIB without a Peer Up. Their routes are in the table.";
     RouterMirrored = "rutter_bmp_mirrored_total", "counter", "Mirrored messages (RFC 7854).";
 }
 

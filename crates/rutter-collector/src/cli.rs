@@ -350,6 +350,9 @@ const MRT: &str = "\
 Reads TABLE_DUMP, TABLE_DUMP_V2, BGP4MP and BGP4MP_ET (RFC 6396), with Add-Path (RFC 8050), plain or
 packed by gzip, bzip2 or zstd. A line has the fields of `bgpdump -m`.
 
+Malformed records are printed as far as they can be read. Standard error says how many records
+have which fault. The exit status is 1 if a part of a file could not be read.
+
 Examples:
   rutter mrt rib.20250101.0000.bz2 | grep '|203.0.113.0/24|'
   rutter mrt updates/ --json | jq -r 'select(.kind == \"withdraw\").prefix'

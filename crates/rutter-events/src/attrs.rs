@@ -64,7 +64,7 @@ impl AttrColumns {
 
     /// Creates the columns of an attribute set of the table.
     pub fn of(set: &AttrSet) -> Self {
-        Self::new(&set.attributes(), Some(set.next_hop()))
+        Self::new(&set.attributes(), set.next_hop())
     }
 
     /// The approximate size in memory, in bytes.

@@ -69,7 +69,7 @@ pub const COLUMNS: &[Column] = &[
     column(
         "detail",
         "text",
-        "in words: why a session ended, why a route is rejected, how much is missing",
+        "in words: why a session ended, why a route is rejected, what a reported route lacks, how much is missing",
     ),
 ];
 

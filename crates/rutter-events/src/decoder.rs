@@ -189,7 +189,7 @@ impl Decoder {
                     kind: Kind::Announce,
                     prefix,
                     attrs,
-                    detail: "",
+                    detail: peer.remark(*next_hop),
                 });
             },
         );

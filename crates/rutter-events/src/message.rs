@@ -1,9 +1,9 @@
 //! The routes of one UPDATE, parsed as its session negotiated.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
-use rutter_wire::attr::{self, AttrContext, Attributes, Disposition};
+use rutter_wire::attr::{self, AttrContext, Disposition};
 use rutter_wire::{nlri, update};
 
 use crate::peer::Reading;
@@ -24,15 +24,9 @@ pub(crate) enum RouteAction<'a> {
     Announced(&'a [u8], Option<IpAddr>),
 }
 
-/// The attribute that holds the next hop of the routes.
-#[derive(Clone, Copy)]
-enum Part<'a> {
-    Own,
-    Reach(&'a [u8]),
-}
-
-/// Calls a callback with each route of an UPDATE body, withdrawn ones first. Malformed attributes withdraw routes, as
-/// in the table (RFC 7606). A body that would have reset the session has no routes.
+/// Calls a callback with each route of an UPDATE body, withdrawn ones first. As in the table, malformed attributes
+/// withdraw the routes of a session (RFC 7606), but stay as they stand in the report of another router. A body that would
+/// have reset the session has no routes.
 pub(crate) fn read(
     body: &[u8],
     reading: &Reading,
@@ -49,8 +43,12 @@ pub(crate) fn read(
         has_ipv4_nlri: !sections.nlri.is_empty(),
     };
     scratch.faults.clear();
-    let attributes = attr::parse(sections.attributes, &context, &mut scratch.faults);
-    let worst = scratch.faults.iter().map(|fault| fault.disposition()).max();
+    let attributes = match reading.reported {
+        true => attr::parse_reported(sections.attributes, &context, &mut scratch.faults),
+        false => attr::parse(sections.attributes, &context, &mut scratch.faults),
+    };
+    let faults = scratch.faults.iter().filter(|_| !reading.reported);
+    let worst = faults.map(|fault| fault.disposition()).max();
     if matches!(
         worst,
         Some(Disposition::SessionReset(_) | Disposition::AfiSafiDisable(_))
@@ -82,15 +80,15 @@ pub(crate) fn read(
     attributes.write_canonical(&mut scratch.canonical);
     let block = &scratch.canonical;
     let withdraw = worst == Some(Disposition::TreatAsWithdraw);
-    let action = |part| match withdraw {
+    let action = |next_hop| match withdraw {
         true => RouteAction::Withdrawn,
-        false => RouteAction::Announced(block, next_hop(&attributes, part)),
+        false => RouteAction::Announced(block, next_hop),
     };
     if !sections.nlri.is_empty() {
         routes.visit(
             Family::Ipv4Unicast,
             sections.nlri,
-            &action(Part::Own),
+            &action(attributes.next_hop().map(IpAddr::V4)),
             &mut visit,
         );
     }
@@ -100,7 +98,7 @@ pub(crate) fn read(
         routes.visit(
             family,
             reach.nlri,
-            &action(Part::Reach(reach.next_hop)),
+            &action(attributes.mp_next_hop()),
             &mut visit,
         );
     }
@@ -123,36 +121,20 @@ impl Routes<'_> {
         let Some(add_path) = self.reading.add_path[family] else {
             return;
         };
-        // A fault here would have reset the session, and the UPDATE would not be in the feed.
+        // A fault resets a session, and then the UPDATE is not in the feed. In a report, the routes before the fault count.
         match family {
             Family::Ipv4Unicast => {
                 self.ipv4.clear();
-                if nlri::parse_ipv4(bytes, add_path, self.ipv4).is_ok() {
-                    self.ipv4
-                        .iter()
-                        .for_each(|(id, p)| visit((*p).into(), *id, action));
-                }
+                let _ = nlri::parse_ipv4(bytes, add_path, self.ipv4);
+                let routes = self.ipv4.iter();
+                routes.for_each(|(id, p)| visit((*p).into(), *id, action));
             }
             Family::Ipv6Unicast => {
                 self.ipv6.clear();
-                if nlri::parse_ipv6(bytes, add_path, self.ipv6).is_ok() {
-                    self.ipv6
-                        .iter()
-                        .for_each(|(id, p)| visit((*p).into(), *id, action));
-                }
+                let _ = nlri::parse_ipv6(bytes, add_path, self.ipv6);
+                let routes = self.ipv6.iter();
+                routes.for_each(|(id, p)| visit((*p).into(), *id, action));
             }
         }
-    }
-}
-
-fn next_hop(attributes: &Attributes<'_>, part: Part<'_>) -> Option<IpAddr> {
-    match part {
-        Part::Own => attributes.next_hop().map(IpAddr::V4),
-        Part::Reach(octets) => match octets.first_chunk::<16>() {
-            Some(global) => Some(IpAddr::V6(Ipv6Addr::from(*global))),
-            None => octets
-                .first_chunk::<4>()
-                .map(|octets| IpAddr::V4(Ipv4Addr::from(*octets))),
-        },
     }
 }

@@ -40,6 +40,8 @@ pub(crate) struct Reading {
     pub as4: bool,
     pub external: bool,
     pub accept_as_set: bool,
+    /// Another router or a file reports the updates: malformed ones withdraw nothing.
+    pub reported: bool,
     /// For each family, whether NLRI carry path identifiers; `None` if the family was not negotiated.
     pub add_path: PerFamily<Option<bool>>,
 }
@@ -65,11 +67,29 @@ impl From<&PeerSummary> for Peer {
                 as4: session.is_none_or(|session| session.as4),
                 external: neighbor.kind.is_external(),
                 accept_as_set: !neighbor.import.settings().reject_as_set,
+                reported: monitored.is_some(),
                 add_path: PerFamily::from_fn(|f| family(f).map(|agreed| agreed.add_path_receive)),
             },
         }
     }
 }
+
+impl Peer {
+    /// A remark about a reported route with this next hop; empty for usual routes.
+    pub(crate) fn remark(&self, next_hop: Option<IpAddr>) -> &'static str {
+        match next_hop {
+            _ if self.source == Source::Bgp => "",
+            None => NO_NEXT_HOP,
+            Some(_) if self.view.is_locally_originated(next_hop) => LOCALLY_ORIGINATED,
+            Some(_) => "",
+        }
+    }
+}
+
+/// The `detail` of a reported route without a next hop.
+const NO_NEXT_HOP: &str = "without a next hop";
+/// The `detail` of a route that the reporting router originates itself.
+const LOCALLY_ORIGINATED: &str = "locally originated";
 
 /// Formats a Route Distinguisher (RFC 4364 §4.2). An unknown type is written as a number.
 pub fn distinguisher_text(value: u64) -> String {

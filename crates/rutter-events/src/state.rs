@@ -8,7 +8,8 @@ use rutter_rib::{PeerId, RouteView, Snapshot};
 
 use crate::{AttrColumns, Kind, Peer, Row};
 
-/// Calls `visit` with a row for every route of the table, rejected ones with their reason as `detail`.
+/// Calls `visit` with a row for every route of the table. The `detail` is the reason of a rejected route, or a remark about a
+/// reported one.
 ///
 /// Each row carries `run`, `seq` and `time_us`. They name the last event that the state is certain to include
 /// ([`crate::Decoder::next_seq`]).
@@ -28,17 +29,19 @@ pub fn state_rows(
     for family in Family::ALL {
         for destination in snapshot.destinations(family) {
             for route in &destination.routes {
+                let peer = peers.get(&route.peer);
+                let remark = || peer.map_or("", |peer| peer.remark(route.attrs.next_hop()));
                 visit(&Row {
                     run,
                     seq,
                     time_us,
                     collector,
-                    peer: peers.get(&route.peer),
+                    peer,
                     kind: Kind::State,
                     prefix: Some(destination.prefix),
                     path_id: route.path_id,
                     attrs: Some(columns.of(route)),
-                    detail: route.reject.map_or("", |reason| reason.name()),
+                    detail: route.reject.map_or_else(remark, |reason| reason.name()),
                 });
             }
         }

@@ -6,17 +6,15 @@ use std::sync::Arc;
 
 use rutter_net::{AfiSafi, Asn, Family, PerFamily, Prefix};
 use rutter_rib::{Batch, Monitored, PeerId, Retain, Source, TooManyNeighbors, View};
-use rutter_wire::attr::{AttrContext, code, parse, write_mp_reach};
+use rutter_wire::attr::{Attributes, code};
 use rutter_wire::bmp::PeerType;
-use rutter_wire::frame::MessageType;
 use rutter_wire::mrt::{
-    Content, Message, PeerIndexTable, Record, Rib, RibEntry, StateChange, TableDump,
+    BgpSession, Content, Message, PeerIndexTable, Record, Rib, RibEntry, StateChange, TableDump,
 };
-use rutter_wire::nlri::{write_ipv4, write_ipv6};
 use rutter_wire::update;
 
 use crate::writer::{self, Writer};
-use rutter_mrt::{RecordOutcome, Unreadable, frame};
+use rutter_mrt::{RecordOutcome, Skipped, Unreadable, UpdateForm, UpdateReader};
 use rutter_service::ShutdownSignal;
 
 /// Loads records into a table.
@@ -29,7 +27,7 @@ pub struct MrtLoader {
     /// The slot of each peer of the latest PEER_INDEX_TABLE.
     index: Vec<usize>,
     body: Vec<u8>,
-    merged: Vec<u8>,
+    updates: UpdateReader,
     loaded: LoadCounts,
 }
 
@@ -42,7 +40,7 @@ pub struct LoadCounts {
     pub announced: u64,
     /// Routes withdrawn.
     pub withdrawn: u64,
-    /// UPDATEs and routes with faults (RFC 7606) that could still be read.
+    /// UPDATEs and table entries that an RFC forbids. Their readable parts are loaded.
     pub malformed: u64,
     /// Records of types that hold no IPv4 or IPv6 unicast routes.
     pub skipped: u64,
@@ -81,7 +79,7 @@ impl MrtLoader {
             slots: Vec::new(),
             index: Vec::new(),
             body: Vec::new(),
-            merged: Vec::new(),
+            updates: UpdateReader::default(),
             loaded: LoadCounts::default(),
         }
     }
@@ -92,17 +90,21 @@ impl MrtLoader {
         let unix_us = record.unix_us;
         let content = match record.decode() {
             Ok(content) => content,
-            Err(error) => return Ok(RecordOutcome::Unreadable(error.into())),
+            Err(error) => return Ok(error.into()),
         };
         match content {
             Content::PeerIndexTable(table) => self.peers(&table),
             Content::Rib(rib) => Ok(self.rib(&rib, unix_us)),
             Content::TableDump(route) => self.old_route(&route, unix_us),
             Content::Message(message) => self.message(&message, unix_us),
+            Content::OldUpdate(update) => {
+                self.update(&update.session, OLD_FORM, update.body, unix_us)
+            }
             Content::StateChange(change) => self.state_change(&change, unix_us),
             Content::Other => {
                 self.loaded.skipped += 1;
-                Ok(RecordOutcome::Skipped)
+                let skipped = Skipped::Type(record.kind, record.subtype);
+                Ok(RecordOutcome::Skipped(skipped))
             }
         }
     }
@@ -112,7 +114,7 @@ impl MrtLoader {
         for peer in table.peers() {
             let peer = match peer {
                 Ok(peer) => peer,
-                Err(error) => return Ok(RecordOutcome::Unreadable(error.into())),
+                Err(error) => return Ok(error.into()),
             };
             let slot = self.slot(peer.address, peer.asn, peer.bgp_id)?;
             self.index.push(slot);
@@ -121,13 +123,16 @@ impl MrtLoader {
     }
 
     fn rib(&mut self, rib: &Rib<'_>, unix_us: u64) -> RecordOutcome {
+        let form = UpdateForm {
+            as4: true,
+            add_path: rib.add_path,
+        };
         let mut outcome = RecordOutcome::Read;
         for entry in rib.entries() {
-            let one = match entry {
-                Ok(entry) => self.rib_entry(rib.prefix, rib.add_path, &entry, unix_us),
-                Err(error) => Err(error.into()),
-            };
-            outcome = outcome.and(one.err());
+            outcome = outcome.and(match entry {
+                Ok(entry) => self.rib_entry(rib.prefix, &entry, form, unix_us),
+                Err(error) => error.into(),
+            });
         }
         outcome
     }
@@ -184,33 +189,15 @@ impl MrtLoader {
     fn rib_entry(
         &mut self,
         prefix: Prefix,
-        add_path: bool,
         entry: &RibEntry<'_>,
+        form: UpdateForm,
         unix_us: u64,
-    ) -> Result<(), Unreadable> {
+    ) -> RecordOutcome {
         let index = entry.peer_index;
-        let slot = *self
-            .index
-            .get(usize::from(index))
-            .ok_or(Unreadable::NoSuchPeer(index))?;
-        if !entry.is_whole() {
-            return Err(Unreadable::Attributes);
+        match self.index.get(usize::from(index)) {
+            Some(slot) => self.entry(*slot, prefix, entry, form, unix_us),
+            None => Unreadable::NoSuchPeer(index).into(),
         }
-        let mut body = std::mem::take(&mut self.body);
-        body.clear();
-        let path_id = add_path.then_some(entry.path_id);
-        let next_hop = entry.next_hop().unwrap_or_default();
-        let attributes = entry.view();
-        let others = attributes
-            .iter()
-            .filter(|raw| raw.code != code::MP_REACH_NLRI);
-        let next_hop = (next_hop, attributes.value(code::MP_REACH_NLRI).is_some());
-        write_update(&mut body, prefix, path_id, next_hop, |out| {
-            others.for_each(|raw| out.extend_from_slice(raw.wire));
-        });
-        let pushed = self.push(slot, true, &[(prefix.family(), add_path)], &body, unix_us);
-        self.body = body;
-        pushed
     }
 
     fn old_route(
@@ -218,32 +205,26 @@ impl MrtLoader {
         route: &TableDump<'_>,
         unix_us: u64,
     ) -> Result<RecordOutcome, TooManyNeighbors> {
-        let entry = route.entry();
-        if !entry.is_whole() {
-            return Ok(RecordOutcome::Unreadable(Unreadable::Attributes));
-        }
         let slot = self.slot(route.peer, route.peer_asn, 0)?;
-        let context = AttrContext {
-            as4: false,
-            external: false,
-            accept_as_set: true,
-            has_ipv4_nlri: false,
-        };
-        let mut merged = std::mem::take(&mut self.merged);
-        merged.clear();
-        let attributes = parse(route.attributes, &context, &mut Vec::new());
-        attributes.write_canonical(&mut merged);
-        let next_hop = entry.next_hop().unwrap_or_default();
+        Ok(self.entry(slot, route.prefix, &route.entry(), OLD_FORM, unix_us))
+    }
+
+    /// Loads a table entry as an UPDATE that announces it.
+    fn entry(
+        &mut self,
+        slot: usize,
+        prefix: Prefix,
+        entry: &RibEntry<'_>,
+        form: UpdateForm,
+        unix_us: u64,
+    ) -> RecordOutcome {
         let mut body = std::mem::take(&mut self.body);
         body.clear();
-        let in_mp = entry.view().value(code::MP_REACH_NLRI).is_some();
-        write_update(&mut body, route.prefix, None, (next_hop, in_mp), |out| {
-            out.extend_from_slice(&merged);
-        });
-        let family = (route.prefix.family(), false);
-        let pushed = self.push(slot, true, &[family], &body, unix_us);
-        (self.body, self.merged) = (body, merged);
-        Ok(pushed.into())
+        entry.write_update(&mut body, prefix, form.add_path);
+        let families = Families::of(prefix.family());
+        let outcome = self.push(slot, form, families, &body, unix_us);
+        self.body = body;
+        outcome
     }
 
     fn message(
@@ -251,22 +232,28 @@ impl MrtLoader {
         message: &Message<'_>,
         unix_us: u64,
     ) -> Result<RecordOutcome, TooManyNeighbors> {
-        let frame = match frame(message) {
-            Ok(frame) => frame,
-            Err(fault) => return Ok(RecordOutcome::Unreadable(fault)),
+        let form = UpdateForm {
+            as4: message.session.as4,
+            add_path: message.add_path,
         };
-        // The collector's own messages are not routes of the peer.
-        if message.local || frame.kind != MessageType::Update {
-            return Ok(RecordOutcome::Read);
+        match rutter_mrt::update(message) {
+            // The collector's own messages are not routes of the peer.
+            Ok(Some(body)) if message.local => Ok(self.outcome(form, body)),
+            Ok(Some(body)) => self.update(&message.session, form, body, unix_us),
+            Ok(None) => Ok(RecordOutcome::Read),
+            Err(fault) => Ok(fault.into()),
         }
-        let session = &message.session;
+    }
+
+    fn update(
+        &mut self,
+        session: &BgpSession,
+        form: UpdateForm,
+        body: &[u8],
+        unix_us: u64,
+    ) -> Result<RecordOutcome, TooManyNeighbors> {
         let slot = self.slot(session.peer, session.peer_asn, 0)?;
-        let families: Vec<(Family, bool)> = families(frame.body)
-            .into_iter()
-            .map(|family| (family, message.add_path))
-            .collect();
-        let pushed = self.push(slot, session.as4, &families, frame.body, unix_us);
-        Ok(pushed.into())
+        Ok(self.push(slot, form, Families::in_update(body), body, unix_us))
     }
 
     fn state_change(
@@ -293,19 +280,22 @@ impl MrtLoader {
     fn push(
         &mut self,
         slot: usize,
-        as4: bool,
-        families: &[(Family, bool)],
+        form: UpdateForm,
+        families: Families,
         body: &[u8],
         unix_us: u64,
-    ) -> Result<(), Unreadable> {
+    ) -> RecordOutcome {
         let slot = &mut self.slots[slot];
         let mut encoding = slot.encoding.unwrap_or(Encoding {
-            as4,
+            as4: form.as4,
             add_path: PerFamily::both(false),
         });
-        encoding.as4 = as4;
-        for (family, add_path) in families {
-            encoding.add_path[*family] = *add_path;
+        encoding.as4 = form.as4;
+        for family in Family::ALL
+            .into_iter()
+            .filter(|family| families.read[*family])
+        {
+            encoding.add_path[family] = form.add_path;
         }
         if slot.encoding != Some(encoding) {
             self.rib.commit(&mut slot.batch);
@@ -317,67 +307,75 @@ impl MrtLoader {
         let pushed = slot.batch.push(&self.rib, slot.peer, body, unix_us);
         self.loaded.announced += u64::from(pushed.announced);
         self.loaded.withdrawn += u64::from(pushed.withdrawn);
-        if !pushed.faults.is_empty() {
-            self.loaded.malformed += 1;
-        }
+        let is_malformed = pushed.reset.is_some() || !pushed.faults.is_empty();
         if slot.batch.len() >= BATCH {
             self.rib.commit(&mut slot.batch);
         }
-        match pushed.reset {
-            Some(_) => Err(Unreadable::Update),
-            None => Ok(()),
+        match is_malformed || families.others {
+            true => self.outcome(form, body),
+            false => RecordOutcome::Read,
         }
+    }
+
+    /// The outcome of an UPDATE, as every other reader of the file reports it.
+    fn outcome(&mut self, form: UpdateForm, body: &[u8]) -> RecordOutcome {
+        let outcome = match self.updates.read(body, form) {
+            Ok(update) => update.outcome,
+            Err(fault) => fault.into(),
+        };
+        let counts = matches!(
+            outcome,
+            RecordOutcome::Odd(_) | RecordOutcome::Unreadable(_)
+        );
+        self.loaded.malformed += u64::from(counts);
+        outcome
     }
 }
 
-/// Writes the body of an UPDATE that announces one route. The next hop goes where the record has it: into
-/// MP_REACH_NLRI or NEXT_HOP.
-fn write_update(
-    out: &mut Vec<u8>,
-    prefix: Prefix,
-    path_id: Option<u32>,
-    (next_hop, in_mp): (&[u8], bool),
-    others: impl FnOnce(&mut Vec<u8>),
-) {
-    out.extend_from_slice(&[0; 4]);
-    others(out);
-    let plain = match prefix {
-        Prefix::V4(prefix) if !in_mp => Some(prefix),
-        _ => None,
-    };
-    if plain.is_none() {
-        let afi_safi: AfiSafi = prefix.family().afi_safi();
-        write_mp_reach(out, afi_safi, next_hop, |out| match prefix {
-            Prefix::V4(prefix) => write_ipv4(out, path_id, prefix),
-            Prefix::V6(prefix) => write_ipv6(out, path_id, prefix),
-        });
-    }
-    // If the attributes exceed an UPDATE, their length is capped, and the table finds them malformed.
-    let len = u16::try_from(out.len() - 4).unwrap_or(u16::MAX);
-    out[2..4].copy_from_slice(&len.to_be_bytes());
-    if let Some(prefix) = plain {
-        write_ipv4(out, path_id, prefix);
-    }
-}
+/// The form of the formats without four-octet AS numbers.
+const OLD_FORM: UpdateForm = UpdateForm {
+    as4: false,
+    add_path: false,
+};
 
 /// The families of an UPDATE's routes.
-fn families(body: &[u8]) -> Vec<Family> {
-    let Ok(sections) = update::split(body) else {
-        return Vec::new();
-    };
-    let mut families = Vec::new();
-    if !sections.withdrawn.is_empty() || !sections.nlri.is_empty() {
-        families.push(Family::Ipv4Unicast);
+#[derive(Clone, Copy)]
+struct Families {
+    /// Those that the table holds.
+    read: PerFamily<bool>,
+    /// There are others.
+    others: bool,
+}
+
+impl Families {
+    fn of(family: Family) -> Self {
+        let mut read = PerFamily::both(false);
+        read[family] = true;
+        let others = false;
+        Families { read, others }
     }
-    let view = rutter_wire::attr::Attributes::from_canonical(sections.attributes);
-    for raw in view.iter() {
-        if !matches!(raw.code, code::MP_REACH_NLRI | code::MP_UNREACH_NLRI) {
-            continue;
-        }
-        if let Some([high, low, safi]) = view.value(raw.code).and_then(|v| v.first_chunk::<3>()) {
+
+    fn in_update(body: &[u8]) -> Self {
+        let mut families = Families {
+            read: PerFamily::both(false),
+            others: false,
+        };
+        let Ok(sections) = update::split(body) else {
+            return families;
+        };
+        let has_ipv4 = !sections.withdrawn.is_empty() || !sections.nlri.is_empty();
+        families.read[Family::Ipv4Unicast] = has_ipv4;
+        let view = Attributes::as_reported(sections.attributes, true);
+        for code in [code::MP_REACH_NLRI, code::MP_UNREACH_NLRI] {
+            let Some([high, low, safi, ..]) = view.value(code) else {
+                continue;
+            };
             let afi = u16::from_be_bytes([*high, *low]);
-            families.extend(AfiSafi { afi, safi: *safi }.family());
+            match (AfiSafi { afi, safi: *safi }).family() {
+                Some(family) => families.read[family] = true,
+                None => families.others = true,
+            }
         }
+        families
     }
-    families
 }

@@ -18,10 +18,12 @@ mod reader;
 mod record_outcome;
 mod stream;
 mod unpack;
+mod update_reader;
 
 pub use files::{Input, find_files};
-pub use message::{frame, routes, update};
+pub use message::update;
 pub use progress::Progress;
 pub use reader::Reader;
-pub use record_outcome::{RecordOutcome, Unreadable};
+pub use record_outcome::{RecordOutcome, Skipped, Unreadable};
 pub use stream::{ReadError, ReadFault, Stream};
+pub use update_reader::{UpdateForm, UpdateReader, UpdateRoutes};

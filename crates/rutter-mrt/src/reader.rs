@@ -1,8 +1,11 @@
 //! Reads files to their end and reports the records that could not be read.
 
+use std::collections::BTreeMap;
+use std::fmt;
+
 use rutter_wire::mrt::Record;
 
-use crate::{Input, Progress, ReadError, RecordOutcome, Stream, Unreadable};
+use crate::{Input, Progress, ReadError, RecordOutcome, Stream};
 
 /// Reads files one after the other. It reports records that cannot be read, and skips them.
 pub struct Reader<'a> {
@@ -17,12 +20,55 @@ pub struct Reader<'a> {
 #[derive(Default)]
 struct Counts {
     records: u64,
-    skipped: u64,
-    unreadable: u64,
+    unreadable: Kinds,
+    odd: Kinds,
+    skipped: Kinds,
 }
 
-/// The number of unreadable records of a file that are reported one by one.
+/// The numbers of records of one outcome, by its text.
+#[derive(Default)]
+struct Kinds {
+    total: u64,
+    by_text: BTreeMap<String, u64>,
+}
+
+/// The number of records of a file that are reported one by one: unreadable ones, and as many odd ones.
 const REPORTED_RECORDS: u64 = 5;
+/// The number of texts that the summary of a file names.
+const NAMED_KINDS: usize = 8;
+/// The number of texts that are kept apart. A file can hold any record type.
+const MAX_KINDS: usize = 1_000;
+/// The text of all further ones.
+const OTHER: &str = "other";
+
+impl Kinds {
+    /// Counts a record. Returns whether it is one of the first.
+    fn count(&mut self, text: String) -> bool {
+        self.total += 1;
+        let is_full = self.by_text.len() >= MAX_KINDS && !self.by_text.contains_key(&text);
+        let text = if is_full { OTHER.into() } else { text };
+        *self.by_text.entry(text).or_default() += 1;
+        self.total <= REPORTED_RECORDS
+    }
+}
+
+/// `3 × a fault; 1 × another`, the most frequent first.
+impl fmt::Display for Kinds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut kinds: Vec<(&String, &u64)> = self.by_text.iter().collect();
+        kinds.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        let (named, others) = kinds.split_at(kinds.len().min(NAMED_KINDS));
+        let mut separator = "";
+        for (text, count) in named {
+            write!(f, "{separator}{count} × {text}")?;
+            separator = "; ";
+        }
+        match others.iter().map(|(_, count)| **count).sum::<u64>() {
+            0 => Ok(()),
+            more => write!(f, "; {more} × {OTHER}"),
+        }
+    }
+}
 
 impl<'a> Reader<'a> {
     /// `report` is called with each line for the user.
@@ -79,45 +125,52 @@ impl<'a> Reader<'a> {
                 Err(error) => return Ok(Some(error)),
             };
             counts.records += 1;
-            match outcome {
-                RecordOutcome::Read => {}
-                RecordOutcome::Skipped => counts.skipped += 1,
-                RecordOutcome::Unreadable(why) => {
-                    counts.unreadable += 1;
-                    self.report_unreadable(input, stream.offset(), why, counts.unreadable);
+            self.count(input, stream.offset(), outcome, counts);
+        }
+    }
+
+    /// Counts an outcome, and reports it if it is one of the first.
+    fn count(&self, input: &Input, offset: u64, outcome: RecordOutcome, counts: &mut Counts) {
+        let place = |level| format!("{level}: {input}: MRT record at octet {offset}");
+        match outcome {
+            RecordOutcome::Read => {}
+            RecordOutcome::Skipped(skipped) => {
+                counts.skipped.count(skipped.to_string());
+            }
+            RecordOutcome::Odd(malformed) => {
+                let text = malformed.summary().to_string();
+                if counts.odd.count(text.clone()) {
+                    (self.report)(&format!("{}: {text}", place("note")));
+                }
+            }
+            RecordOutcome::Unreadable(fault) => {
+                if counts.unreadable.count(fault.summary()) {
+                    (self.report)(&format!("{}: {fault}", place("error")));
                 }
             }
         }
     }
 
-    fn report_unreadable(&self, input: &Input, offset: u64, why: Unreadable, number: u64) {
-        if number <= REPORTED_RECORDS {
-            (self.report)(&format!(
-                "error: {input}: MRT record at octet {offset}: {why}"
-            ));
-        }
-    }
-
     fn report_counts(&mut self, input: &Input, counts: &Counts, error: Option<ReadError>) {
-        let Counts {
-            records,
-            skipped,
-            unreadable,
-        } = counts;
-        if *unreadable > 0 {
-            (self.report)(&format!(
-                "error: {input}: {unreadable} of {records} records could not be read"
-            ));
-        }
-        if *skipped > 0 {
-            (self.report)(&format!(
-                "note: {input}: {skipped} of {records} records are of types without IPv4 or IPv6 unicast routes"
-            ));
-        }
+        let records = counts.records;
+        let line = |level: &str, kinds: &Kinds, what: &str| {
+            if kinds.total > 0 {
+                let total = kinds.total;
+                (self.report)(&format!(
+                    "{level}: {input}: {total} of {records} records {what}: {kinds}"
+                ));
+            }
+        };
+        let unreadable = "could not be read, or not completely";
+        line("error", &counts.unreadable, unreadable);
+        let odd = "were read as they stand, although an RFC forbids a value";
+        line("note", &counts.odd, odd);
+        let skipped = "hold other things than IPv4 and IPv6 unicast routes";
+        line("note", &counts.skipped, skipped);
         if let Some(error) = &error {
             (self.report)(&format!("error: {error}; {records} records were before"));
         }
-        if *unreadable > 0 || error.is_some() {
+        if counts.unreadable.total > 0 || error.is_some() {
             self.incomplete += 1;
         }
     }

@@ -2,17 +2,30 @@
 
 use std::fmt;
 
+use rutter_net::AfiSafi;
+use rutter_wire::attr::Malformed;
 use rutter_wire::mrt::{MrtError, MrtFault};
 
-/// The outcome of processing one record.
+/// The outcome of processing one record. The weakest comes first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RecordOutcome {
     /// The whole record was read.
     Read,
-    /// The record's type holds no IPv4 or IPv6 unicast routes.
-    Skipped,
+    /// The record, or a part of it, holds no IPv4 or IPv6 unicast routes.
+    Skipped(Skipped),
+    /// The record was read as it stands, but an RFC forbids one of its values.
+    Odd(Malformed),
     /// The record, or a part of it, could not be read.
     Unreadable(Unreadable),
+}
+
+/// A part of a file that holds no IPv4 or IPv6 unicast routes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Skipped {
+    /// A record of this type and subtype.
+    Type(u16, u16),
+    /// Routes of another family in an UPDATE.
+    Family(AfiSafi),
 }
 
 /// The reason why a record, or a part of it, cannot be read.
@@ -22,38 +35,69 @@ pub enum Unreadable {
     Record(MrtFault),
     /// A route belongs to a peer that no PEER_INDEX_TABLE lists.
     NoSuchPeer(u16),
-    /// The attributes of a route are truncated.
-    Attributes,
     /// The BGP message is malformed or truncated.
     Message,
     /// The lengths inside an UPDATE do not add up.
     Update,
-    /// A prefix of an UPDATE is truncated, or longer than its family allows.
-    Routes,
+    /// A part of an UPDATE or of a table entry is malformed, so that its value is not known.
+    Part(Malformed),
+    /// A route has no next hop that could be sent.
+    NextHop,
 }
 
 impl RecordOutcome {
-    /// Adds the fault of a further part of the record. The first fault wins.
-    pub fn and(self, fault: Option<Unreadable>) -> Self {
-        match (self, fault) {
-            (RecordOutcome::Read, Some(fault)) => RecordOutcome::Unreadable(fault),
-            _ => self,
+    /// Adds the outcome of a further part of the record. The stronger one wins, and of equals the first.
+    pub fn and(self, other: Self) -> Self {
+        match other.rank() > self.rank() {
+            true => other,
+            false => self,
+        }
+    }
+
+    fn rank(&self) -> u8 {
+        match self {
+            RecordOutcome::Read => 0,
+            RecordOutcome::Skipped(_) => 1,
+            RecordOutcome::Odd(_) => 2,
+            RecordOutcome::Unreadable(_) => 3,
         }
     }
 }
 
-impl From<Result<(), Unreadable>> for RecordOutcome {
-    fn from(result: Result<(), Unreadable>) -> Self {
+impl<F: Into<Unreadable>> From<Result<(), F>> for RecordOutcome {
+    fn from(result: Result<(), F>) -> Self {
         match result {
             Ok(()) => RecordOutcome::Read,
-            Err(fault) => RecordOutcome::Unreadable(fault),
+            Err(fault) => RecordOutcome::Unreadable(fault.into()),
         }
+    }
+}
+
+impl From<Unreadable> for RecordOutcome {
+    fn from(fault: Unreadable) -> Self {
+        RecordOutcome::Unreadable(fault)
     }
 }
 
 impl From<MrtError> for Unreadable {
     fn from(error: MrtError) -> Self {
         Unreadable::Record(error.fault)
+    }
+}
+
+impl From<MrtError> for RecordOutcome {
+    fn from(error: MrtError) -> Self {
+        RecordOutcome::Unreadable(error.into())
+    }
+}
+
+impl Unreadable {
+    /// The fault without numbers that differ from record to record.
+    pub(crate) fn summary(&self) -> String {
+        match self {
+            Unreadable::NoSuchPeer(_) => "no PEER_INDEX_TABLE before it names its peer".into(),
+            _ => self.to_string(),
+        }
     }
 }
 
@@ -64,12 +108,66 @@ impl fmt::Display for Unreadable {
             Unreadable::NoSuchPeer(index) => {
                 write!(f, "no PEER_INDEX_TABLE before it names peer {index}")
             }
-            Unreadable::Attributes => f.write_str("the attributes of a route are cut off"),
             Unreadable::Message => f.write_str("its BGP message is malformed or cut off"),
             Unreadable::Update => f.write_str("the lengths inside its UPDATE do not add up"),
-            Unreadable::Routes => {
-                f.write_str("a prefix of its UPDATE is cut off or longer than its family allows")
-            }
+            Unreadable::NextHop => f.write_str("a route has no next hop that could be sent"),
+            Unreadable::Part(malformed) => malformed.summary().fmt(f),
         }
     }
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Skipped::Family(family) => match family_name(*family) {
+                Some(name) => write!(f, "UPDATE with {name} routes"),
+                None => write!(f, "UPDATE with routes of {family}"),
+            },
+            Skipped::Type(kind, subtype) => match type_name(*kind, *subtype) {
+                Some(name) => f.write_str(name),
+                None => write!(f, "type {kind}, subtype {subtype}"),
+            },
+        }
+    }
+}
+
+/// The names of the families that files hold most often.
+fn family_name(family: AfiSafi) -> Option<&'static str> {
+    Some(match (family.afi, family.safi) {
+        (1, 2) => "IPv4 multicast",
+        (2, 2) => "IPv6 multicast",
+        (1 | 2, 4) => "labeled",
+        (1 | 2, 128) => "VPN",
+        (1 | 2, 133) => "flow specification",
+        (25, 70) => "EVPN",
+        _ => return None,
+    })
+}
+
+/// The names of RFC 6396 and RFC 8050. Those of old types are in appendix B of RFC 6396.
+fn type_name(kind: u16, subtype: u16) -> Option<&'static str> {
+    Some(match (kind, subtype) {
+        (0, _) => "NULL",
+        (1, _) => "START",
+        (2, _) => "DIE",
+        (3, _) => "I_AM_DEAD",
+        (4, _) => "PEER_DOWN",
+        (5, _) => "BGP without an UPDATE",
+        (6, _) => "RIP",
+        (7, _) => "IDRP",
+        (8, _) => "RIPNG",
+        (9 | 10, _) => "BGP4PLUS",
+        (11 | 48 | 49, _) => "OSPF",
+        (32 | 33, _) => "ISIS",
+        (13, 3) => "RIB_IPV4_MULTICAST",
+        (13, 5) => "RIB_IPV6_MULTICAST",
+        (13, 6) => "RIB_GENERIC",
+        (13, 7) => "GEO_PEER_TABLE",
+        (13, 9) => "RIB_IPV4_MULTICAST_ADDPATH",
+        (13, 11) => "RIB_IPV6_MULTICAST_ADDPATH",
+        (13, 12) => "RIB_GENERIC_ADDPATH",
+        (16 | 17, 2) => "BGP4MP_ENTRY",
+        (16 | 17, 3) => "BGP4MP_SNAPSHOT",
+        _ => return None,
+    })
 }

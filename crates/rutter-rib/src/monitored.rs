@@ -1,5 +1,6 @@
 //! Routes of sessions that are not ours: those of monitored routers, and those in files.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use rutter_wire::bmp::PeerType;
@@ -46,6 +47,13 @@ pub enum View {
 }
 
 impl View {
+    /// Returns whether a route with this next hop is the router's own: in its Loc-RIB and in what it advertises, `0.0.0.0`
+    /// or `::` stands for a locally originated route.
+    pub fn is_locally_originated(self, next_hop: Option<IpAddr>) -> bool {
+        let is_received = matches!(self, Self::AdjRibInPre | Self::AdjRibInPost);
+        !is_received && next_hop.is_some_and(|address| address.is_unspecified())
+    }
+
     /// The name in every table and message: `adj-in-pre`, `adj-in-post`, `loc-rib`, `adj-out-pre` or `adj-out-post`.
     pub fn name(self) -> &'static str {
         match self {

@@ -11,7 +11,7 @@ use crate::{AttributesRow, UnknownAttributeRow};
 /// Converts an interned attribute set.
 pub(crate) fn attributes_row(set: &AttrSet) -> AttributesRow {
     AttributesRow {
-        next_hop: Some(set.next_hop()),
+        next_hop: set.next_hop(),
         link_local_next_hop: set.link_local_next_hop(),
         ..AttributesRow::of(&set.attributes())
     }

@@ -2,7 +2,10 @@
 
 use rutter_rib::{Candidate, ClientVerdict, Explanation, Withheld};
 
-use super::{Sources, attributes_row, finding_row, origin_state, path_state, reject_row};
+use super::{
+    Sources, attributes_row, finding_row, is_locally_originated, origin_state, path_state,
+    reject_row,
+};
 use crate::{CandidateRow, ClientRow, ExplainRow, RouteRow, WithheldReasonRow, WithheldRow};
 
 /// Converts an explanation. Ranks count from 1.
@@ -47,6 +50,10 @@ fn candidate_row(
             best: index == 0 && candidate.reject.is_none(),
             stale: candidate.stale,
             long_lived_stale: false,
+            locally_originated: is_locally_originated(
+                sources.get(candidate.peer),
+                &candidate.attrs,
+            ),
             rejected: candidate.reject.map(reject_row),
             origin_state: origin_state(candidate.class),
             path_state: path_state(candidate.class),

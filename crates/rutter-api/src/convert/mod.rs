@@ -10,4 +10,7 @@ pub(crate) use attributes::{attributes_row, sent_attributes_row};
 pub(crate) use change::change_row;
 pub(crate) use explain::{explain_row, withheld_row};
 pub(crate) use peer::{Sources, peer_rows};
-pub(crate) use route::{finding_row, findings_of, origin_state, path_state, reject_row, route_row};
+pub(crate) use route::{
+    finding_row, findings_of, is_locally_originated, origin_state, path_state, reject_row,
+    route_row,
+};

@@ -1,7 +1,7 @@
 //! Converts routes and reject reasons into rows.
 
 use rutter_net::Prefix;
-use rutter_policy::{Class, FilterData, Finding, NextHop, RejectReason};
+use rutter_policy::{Class, FilterData, Finding, RejectReason};
 use rutter_rib::{AttrSet, PeerSummary, RouteView};
 
 use super::{Sources, attributes_row};
@@ -21,12 +21,19 @@ pub(crate) fn route_row(
         best,
         stale: route.stale,
         long_lived_stale: route.long_lived_stale,
+        locally_originated: is_locally_originated(sources.get(route.peer), route.attrs),
         rejected: route.reject.map(reject_row),
         origin_state: origin_state(route.class),
         path_state: path_state(route.class),
         accepted_in_spite_of: route.class.failed.map(reject_row),
         attributes: attributes_row(route.attrs),
     }
+}
+
+/// Returns whether a monitored router reports its own route.
+pub(crate) fn is_locally_originated(peer: Option<&PeerSummary>, set: &AttrSet) -> bool {
+    let monitored = peer.and_then(|peer| peer.neighbor.monitored.as_deref());
+    monitored.is_some_and(|monitored| monitored.view.is_locally_originated(set.next_hop()))
 }
 
 /// The validation state of a route's origin, where the policy marks routes with it.
@@ -63,10 +70,7 @@ pub(crate) fn findings_of(
     prefix: Prefix,
     set: &AttrSet,
 ) -> Vec<FindingRow> {
-    let next_hop = match (set.next_hop(), set.link_local_next_hop()) {
-        (std::net::IpAddr::V6(global), link_local) => NextHop::V6 { global, link_local },
-        (v4, _) => v4.into(),
-    };
+    let next_hop = set.policy_next_hop();
     peer.neighbor
         .import
         .all_reasons(data, prefix, &set.attributes(), next_hop, prefix.family())

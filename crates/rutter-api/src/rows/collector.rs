@@ -79,8 +79,14 @@ pub struct RouterRow {
     pub faults: u64,
     /// UPDATEs skipped because their peer had no Peer Up, or is above the limit.
     pub unknown: u64,
-    /// Malformed UPDATEs.
+    /// Malformed UPDATEs. Their readable parts are in the table.
     pub malformed: u64,
+    /// UPDATEs that announced routes without a next hop. The routes are in the table.
+    #[serde(default)]
+    pub without_next_hop: u64,
+    /// UPDATEs of a Loc-RIB for which the router sent no Peer Up. Their routes are in the table.
+    #[serde(default)]
+    pub without_peer_up: u64,
     /// Mirrored messages.
     pub mirrored: u64,
 }

@@ -37,6 +37,9 @@ pub struct RouteRow {
     /// Long-lived stale (RFC 9494).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub long_lived_stale: bool,
+    /// A monitored router reports it as its own: its next hop is `0.0.0.0` or `::` in the Loc-RIB or Adj-RIB-Out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub locally_originated: bool,
     /// The reason why it is rejected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rejected: Option<RejectRow>,

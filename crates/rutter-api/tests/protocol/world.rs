@@ -283,6 +283,8 @@ impl CollectorServices for World {
             faults: 0,
             unknown: 0,
             malformed: 1,
+            without_next_hop: 2,
+            without_peer_up: 3,
             mirrored: 0,
         }]
     }

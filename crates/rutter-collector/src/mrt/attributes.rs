@@ -1,7 +1,7 @@
 //! The part of a line that depends on the attributes.
 
 use std::io::Write as _;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 use rutter_wire::attr::{Attributes, Origin};
 
@@ -133,14 +133,4 @@ fn list(out: &mut Vec<u8>, name: &str, values: impl Iterator<Item: std::fmt::Dis
         let _ = write!(out, "{comma}\"{value}\"");
     }
     out.push(b']');
-}
-
-/// Parses a next hop of 4, 16 or 32 octets. With two addresses, returns the global one.
-pub(super) fn next_hop(octets: &[u8]) -> Option<IpAddr> {
-    if let Ok(v4) = <[u8; 4]>::try_from(octets) {
-        return Some(Ipv4Addr::from(v4).into());
-    }
-    octets
-        .first_chunk::<16>()
-        .map(|v6| Ipv6Addr::from(*v6).into())
 }

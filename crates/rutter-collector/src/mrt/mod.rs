@@ -71,3 +71,6 @@ impl Output<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod agreement;

@@ -3,14 +3,14 @@
 use std::io::Write as _;
 use std::net::IpAddr;
 
-use rutter_mrt::{RecordOutcome, Unreadable};
-use rutter_net::{AfiSafi, Asn, Prefix};
-use rutter_wire::attr::{AttrContext, Attributes, parse};
+use rutter_mrt::{RecordOutcome, Skipped, Unreadable, UpdateForm, UpdateReader, UpdateRoutes};
+use rutter_net::{Asn, Family, Prefix};
+use rutter_wire::attr::Attributes;
 use rutter_wire::mrt::{
     BgpSession, Content, Message, PeerIndexTable, Record, Rib, RibEntry, TableDump,
 };
 
-use super::attributes::{self, next_hop};
+use super::attributes;
 use super::number::{address, number, prefix};
 
 /// Turns records into text.
@@ -22,13 +22,27 @@ pub(super) struct Printer {
     peers: Vec<Vec<u8>>,
     cache: Vec<Cached>,
     head: Vec<u8>,
+    updates: UpdateReader,
+    body: Vec<u8>,
 }
 
-/// The formatted text of an attribute block.
-#[derive(Clone, Default)]
+/// The facts about an UPDATE that its record states.
+struct UpdateSource<'a> {
+    /// The first field of its lines.
+    kind: &'a str,
+    session: &'a BgpSession,
+    /// The collector sent it itself.
+    is_local: bool,
+    form: UpdateForm,
+}
+
+/// The formatted text of the attributes of a table entry.
+#[derive(Clone)]
 struct Cached {
+    family: Family,
     block: Vec<u8>,
     printed: Vec<u8>,
+    outcome: RecordOutcome,
 }
 
 /// The number of cached blocks. Most routes of a table share their block with others.
@@ -37,13 +51,21 @@ const CACHE: usize = 1 << 15;
 impl Printer {
     /// Creates a printer of JSON, or else of text.
     pub fn new(json: bool) -> Self {
+        let empty = Cached {
+            family: Family::Ipv4Unicast,
+            block: Vec::new(),
+            printed: Vec::new(),
+            outcome: RecordOutcome::Read,
+        };
         Printer {
             json,
             text: Vec::new(),
             routes: 0,
             peers: Vec::new(),
-            cache: vec![Cached::default(); CACHE],
+            cache: vec![empty; CACHE],
             head: Vec::new(),
+            updates: UpdateReader::default(),
+            body: Vec::new(),
         }
     }
 
@@ -67,14 +89,28 @@ impl Printer {
         match record.decode() {
             Ok(Content::PeerIndexTable(table)) => self.peers(&table).into(),
             Ok(Content::Rib(rib)) => self.rib(&rib, record),
-            Ok(Content::TableDump(route)) => self.old_route(&route, record).into(),
-            Ok(Content::Message(message)) => self.message(&message, record).into(),
+            Ok(Content::TableDump(route)) => self.old_route(&route, record),
+            Ok(Content::Message(message)) => self.message(&message, record),
+            Ok(Content::OldUpdate(update)) => {
+                let source = UpdateSource {
+                    kind: "BGP",
+                    session: &update.session,
+                    is_local: false,
+                    form: UpdateForm {
+                        as4: false,
+                        add_path: false,
+                    },
+                };
+                self.update(&source, update.body, record)
+            }
             Ok(Content::StateChange(change)) => {
                 self.state_change(&change.session, (change.old, change.new), record);
                 RecordOutcome::Read
             }
-            Ok(Content::Other) => RecordOutcome::Skipped,
-            Err(error) => RecordOutcome::Unreadable(error.into()),
+            Ok(Content::Other) => {
+                RecordOutcome::Skipped(Skipped::Type(record.kind, record.subtype))
+            }
+            Err(error) => error.into(),
         }
     }
 
@@ -92,23 +128,27 @@ impl Printer {
     fn rib(&mut self, rib: &Rib<'_>, record: &Record<'_>) -> RecordOutcome {
         let mut route = Vec::new();
         prefix(&mut route, rib.prefix);
-        let kind = if self.json { "state" } else { "TABLE_DUMP2" };
+        let kind = match (self.json, rib.add_path) {
+            (true, _) => "state",
+            (false, false) => "TABLE_DUMP2",
+            (false, true) => "TABLE_DUMP2_AP",
+        };
         self.begin(kind, "B", record);
         let mut outcome = RecordOutcome::Read;
         for entry in rib.entries() {
-            let printed = match entry {
-                Ok(entry) => self.rib_entry(&entry, &route),
-                Err(error) => Err(error.into()),
-            };
-            outcome = outcome.and(printed.err());
+            outcome = outcome.and(match entry {
+                Ok(entry) => self.rib_entry(&entry, rib, &route),
+                Err(error) => error.into(),
+            });
         }
         outcome
     }
 
-    fn rib_entry(&mut self, entry: &RibEntry<'_>, route: &[u8]) -> Result<(), Unreadable> {
+    fn rib_entry(&mut self, entry: &RibEntry<'_>, rib: &Rib<'_>, route: &[u8]) -> RecordOutcome {
         let index = entry.peer_index;
-        let peer = self.peers.get(usize::from(index));
-        let peer = peer.ok_or(Unreadable::NoSuchPeer(index))?;
+        let Some(peer) = self.peers.get(usize::from(index)) else {
+            return Unreadable::NoSuchPeer(index).into();
+        };
         let start = self.text.len();
         self.text.extend_from_slice(&self.head);
         self.text.extend_from_slice(peer);
@@ -118,126 +158,160 @@ impl Printer {
         self.text.extend_from_slice(route);
         if self.json {
             let _ = write!(self.text, "\",\"path_id\":{}", entry.path_id);
+        } else if rib.add_path {
+            self.text.push(b'|');
+            number(&mut self.text, entry.path_id);
         }
-        if let Err(fault) = self.attributes_of(entry) {
-            self.text.truncate(start);
-            return Err(fault);
+        match self.attributes_of(entry, rib.prefix) {
+            Ok(outcome) => {
+                self.routes += 1;
+                outcome
+            }
+            Err(fault) => {
+                self.text.truncate(start);
+                fault.into()
+            }
         }
-        self.routes += 1;
-        Ok(())
     }
 
     /// Prints the attributes of an entry, from the cache if they are in it.
-    fn attributes_of(&mut self, entry: &RibEntry<'_>) -> Result<(), Unreadable> {
+    fn attributes_of(
+        &mut self,
+        entry: &RibEntry<'_>,
+        prefix: Prefix,
+    ) -> Result<RecordOutcome, Unreadable> {
         let cached = &mut self.cache[hash(entry.attributes) as usize % CACHE];
-        if cached.block != entry.attributes || cached.printed.is_empty() {
-            if !entry.is_whole() {
-                return Err(Unreadable::Attributes);
-            }
+        let family = prefix.family();
+        let known = cached.block == entry.attributes && cached.family == family;
+        if !known || cached.printed.is_empty() {
+            self.body.clear();
+            entry.write_update(&mut self.body, prefix, false);
+            let update = self.updates.read(&self.body, TABLE_FORM)?;
+            cached.family = family;
+            cached.outcome = update.outcome;
             cached.block.clear();
             cached.block.extend_from_slice(entry.attributes);
             cached.printed.clear();
-            let next_hop = entry.next_hop().and_then(next_hop);
-            let print = if self.json {
-                attributes::json
-            } else {
-                attributes::text
-            };
-            print(&mut cached.printed, &entry.view(), next_hop);
+            let printed = &mut cached.printed;
+            print_attributes(self.json, printed, &update.attributes, next_hop_of(&update));
         }
         self.text.extend_from_slice(&cached.printed);
-        Ok(())
+        Ok(cached.outcome)
     }
 
-    fn old_route(&mut self, route: &TableDump<'_>, record: &Record<'_>) -> Result<(), Unreadable> {
-        let entry = route.entry();
-        if !entry.is_whole() {
-            return Err(Unreadable::Attributes);
-        }
+    fn old_route(&mut self, route: &TableDump<'_>, record: &Record<'_>) -> RecordOutcome {
         let kind = if self.json { "state" } else { "TABLE_DUMP" };
         self.begin(kind, "B", record);
-        let hop = entry.next_hop().and_then(next_hop);
-        let parsed = parse(route.attributes, &lenient(false), &mut Vec::new());
-        let mut block = Vec::new();
-        parsed.write_canonical(&mut block);
-        let view = Attributes::from_canonical(&block);
-        self.route(
-            route.peer,
-            route.peer_asn,
-            (route.prefix, 0),
-            Some((&view, hop)),
-        );
-        Ok(())
-    }
-
-    /// Prints the routes of a message. The routes before a malformed one are printed too.
-    fn message(&mut self, message: &Message<'_>, record: &Record<'_>) -> Result<(), Unreadable> {
-        let Some(sections) = rutter_mrt::update(message)? else {
-            return Ok(());
+        let mut body = std::mem::take(&mut self.body);
+        body.clear();
+        route.entry().write_update(&mut body, route.prefix, false);
+        let mut updates = std::mem::take(&mut self.updates);
+        let form = UpdateForm {
+            as4: false,
+            ..TABLE_FORM
         };
-        let parsed = parse(
-            sections.attributes,
-            &lenient(message.session.as4),
-            &mut Vec::new(),
-        );
-        let mut block = Vec::new();
-        parsed.write_canonical(&mut block);
-        let view = Attributes::from_canonical(&block);
-        let (path, v4) = (message.add_path, AfiSafi::IPV4_UNICAST);
-        let mut routes = Vec::new();
-        let mut read = rutter_mrt::routes(v4, sections.withdrawn, path, &mut routes);
-        if let Some(unreach) = parsed.mp_unreach() {
-            let (family, gone) = (unreach.afi_safi, unreach.withdrawn);
-            read = read.and(rutter_mrt::routes(family, gone, path, &mut routes));
-        }
-        self.routes_of(message, record, &routes, None);
-        routes.clear();
-        read = read.and(rutter_mrt::routes(v4, sections.nlri, path, &mut routes));
-        let hop = parsed.next_hop().map(IpAddr::from);
-        self.routes_of(message, record, &routes, Some((&view, hop)));
-        if let Some(reach) = parsed.mp_reach() {
-            routes.clear();
-            read = read.and(rutter_mrt::routes(
-                reach.afi_safi,
-                reach.nlri,
-                path,
-                &mut routes,
-            ));
-            let hop = next_hop(reach.next_hop);
-            self.routes_of(message, record, &routes, Some((&view, hop)));
-        }
-        read
+        let outcome = match updates.read(&body, form) {
+            Ok(update) => {
+                let attributes = Some((&update.attributes, next_hop_of(&update)));
+                let peer = (route.peer, route.peer_asn);
+                self.route(peer, (route.prefix, None), attributes);
+                update.outcome
+            }
+            Err(fault) => fault.into(),
+        };
+        self.updates = updates;
+        self.body = body;
+        outcome
     }
 
-    fn routes_of(
+    fn message(&mut self, message: &Message<'_>, record: &Record<'_>) -> RecordOutcome {
+        let body = match rutter_mrt::update(message) {
+            Ok(Some(body)) => body,
+            Ok(None) => return RecordOutcome::Read,
+            Err(fault) => return fault.into(),
+        };
+        let form = UpdateForm {
+            as4: message.session.as4,
+            add_path: message.add_path,
+        };
+        let kind = match (record.kind, message.local, message.add_path) {
+            (EXTENDED, false, false) => "BGP4MP_ET",
+            (EXTENDED, false, true) => "BGP4MP_ET_AP",
+            (EXTENDED, true, false) => "BGP4MP_ET_LOCAL",
+            (EXTENDED, true, true) => "BGP4MP_ET_LOCAL_AP",
+            (_, false, false) => "BGP4MP",
+            (_, false, true) => "BGP4MP_AP",
+            (_, true, false) => "BGP4MP_LOCAL",
+            (_, true, true) => "BGP4MP_LOCAL_AP",
+        };
+        let source = UpdateSource {
+            kind,
+            session: &message.session,
+            is_local: message.local,
+            form,
+        };
+        self.update(&source, body, record)
+    }
+
+    /// Prints the routes of an UPDATE. The routes before a malformed one are printed too.
+    fn update(
         &mut self,
-        message: &Message<'_>,
+        source: &UpdateSource<'_>,
+        body: &[u8],
         record: &Record<'_>,
-        routes: &[(Prefix, u32)],
-        attributes: Option<(&Attributes<'_>, Option<IpAddr>)>,
-    ) {
-        let (word, letter) = match attributes {
-            Some(_) => ("announce", "A"),
-            None => ("withdraw", "W"),
+    ) -> RecordOutcome {
+        let mut updates = std::mem::take(&mut self.updates);
+        let outcome = match updates.read(body, source.form) {
+            Ok(update) => {
+                self.update_routes(source, &update, record);
+                update.outcome
+            }
+            Err(fault) => fault.into(),
         };
-        self.begin_message(word, letter, record);
-        for route in routes {
-            let session = &message.session;
-            self.route(session.peer, session.peer_asn, *route, attributes);
-        }
+        self.updates = updates;
+        outcome
     }
 
-    fn begin_message(&mut self, word: &str, letter: &str, record: &Record<'_>) {
-        let kind = match (self.json, record.kind) {
-            (true, _) => word,
-            (false, EXTENDED) => "BGP4MP_ET",
-            (false, _) => "BGP4MP",
-        };
-        self.begin(kind, letter, record);
+    fn update_routes(
+        &mut self,
+        source: &UpdateSource<'_>,
+        update: &UpdateRoutes<'_>,
+        record: &Record<'_>,
+    ) {
+        let attributes = &update.attributes;
+        let parts = [
+            (update.withdrawn, None),
+            (update.announced, Some((attributes, update.next_hop))),
+            (
+                update.mp_announced,
+                Some((attributes, update.mp_next_hop_address)),
+            ),
+        ];
+        for (routes, attributes) in parts {
+            let (word, letter) = match attributes {
+                Some(_) => ("announce", "A"),
+                None => ("withdraw", "W"),
+            };
+            self.begin(if self.json { word } else { source.kind }, letter, record);
+            if self.json && source.is_local {
+                self.head.extend_from_slice(b"\"local\":true,");
+            }
+            for (prefix, path_id) in routes {
+                let path_id = source.form.add_path.then_some(*path_id);
+                let peer = (source.session.peer, source.session.peer_asn);
+                self.route(peer, (*prefix, path_id), attributes);
+            }
+        }
     }
 
     fn state_change(&mut self, session: &BgpSession, (old, new): (u16, u16), record: &Record<'_>) {
-        self.begin_message("state-change", "STATE", record);
+        let kind = match (self.json, record.kind) {
+            (true, _) => "state-change",
+            (false, EXTENDED) => "BGP4MP_ET",
+            (false, OLDEST) => "BGP",
+            (false, _) => "BGP4MP",
+        };
+        self.begin(kind, "STATE", record);
         self.text.extend_from_slice(&self.head);
         write_peer(&mut self.text, self.json, session.peer, session.peer_asn);
         let _ = match self.json {
@@ -251,9 +325,9 @@ impl Printer {
         let head = &mut self.head;
         head.clear();
         let (seconds, micros) = (record.unix_us / 1_000_000, record.unix_us % 1_000_000);
-        let _ = match (self.json, kind) {
+        let _ = match (self.json, record.kind) {
             (true, _) => write!(head, "{{\"time\":{},\"kind\":\"{kind}\",", record.unix_us),
-            (false, "BGP4MP_ET") => write!(head, "{kind}|{seconds}.{micros:06}|{letter}|"),
+            (false, EXTENDED) => write!(head, "{kind}|{seconds}.{micros:06}|{letter}|"),
             (false, _) => write!(head, "{kind}|{seconds}|{letter}|"),
         };
     }
@@ -261,9 +335,8 @@ impl Printer {
     /// Prints a line. Without attributes the route is withdrawn.
     fn route(
         &mut self,
-        peer: IpAddr,
-        asn: Asn,
-        (route, path_id): (Prefix, u32),
+        (peer, asn): (IpAddr, Asn),
+        (route, path_id): (Prefix, Option<u32>),
         attributes: Option<(&Attributes<'_>, Option<IpAddr>)>,
     ) {
         self.routes += 1;
@@ -275,19 +348,48 @@ impl Printer {
         }
         prefix(text, route);
         if self.json {
-            let _ = write!(text, "\",\"path_id\":{path_id}");
+            let _ = write!(text, "\",\"path_id\":{}", path_id.unwrap_or(0));
+        } else if let Some(path_id) = path_id {
+            text.push(b'|');
+            number(text, path_id);
         }
-        match (attributes, self.json) {
-            (Some((view, hop)), false) => attributes::text(text, view, hop),
-            (Some((view, hop)), true) => attributes::json(text, view, hop),
-            (None, false) => text.push(b'\n'),
-            (None, true) => text.extend_from_slice(b"}\n"),
+        match attributes {
+            Some((view, hop)) => print_attributes(self.json, text, view, hop),
+            None if self.json => text.extend_from_slice(b"}\n"),
+            None => text.push(b'\n'),
         }
     }
 }
 
 /// The MRT type BGP4MP_ET.
 const EXTENDED: u16 = 17;
+/// The MRT type BGP.
+const OLDEST: u16 = 5;
+/// The form of an UPDATE that is made of a table entry.
+const TABLE_FORM: UpdateForm = UpdateForm {
+    as4: true,
+    add_path: false,
+};
+
+fn print_attributes(
+    json: bool,
+    out: &mut Vec<u8>,
+    attributes: &Attributes<'_>,
+    next_hop: Option<IpAddr>,
+) {
+    match json {
+        true => attributes::json(out, attributes, next_hop),
+        false => attributes::text(out, attributes, next_hop),
+    }
+}
+
+/// The next hop of the only route of a table entry.
+fn next_hop_of(entry: &UpdateRoutes<'_>) -> Option<IpAddr> {
+    match entry.announced {
+        [] => entry.mp_next_hop_address,
+        _ => entry.next_hop,
+    }
+}
 
 fn write_peer(out: &mut Vec<u8>, json: bool, peer: IpAddr, asn: Asn) {
     if json {
@@ -297,16 +399,6 @@ fn write_peer(out: &mut Vec<u8>, json: bool, peer: IpAddr, asn: Asn) {
     out.extend_from_slice(if json { b"\",\"peer_asn\":" } else { b"|" });
     number(out, asn.0);
     out.push(if json { b',' } else { b'|' });
-}
-
-/// Returns a context that accepts every AS path.
-fn lenient(as4: bool) -> AttrContext {
-    AttrContext {
-        as4,
-        external: false,
-        accept_as_set: true,
-        has_ipv4_nlri: false,
-    }
 }
 
 /// Returns a fast hash. It only selects a slot of the cache.

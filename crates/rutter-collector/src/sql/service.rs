@@ -88,6 +88,8 @@ fn router(row: RouterRow) -> Router {
         faults: row.faults,
         unknown: row.unknown,
         malformed: row.malformed,
+        without_next_hop: row.without_next_hop,
+        without_peer_up: row.without_peer_up,
         mirrored: row.mirrored,
     }
 }

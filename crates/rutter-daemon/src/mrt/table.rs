@@ -136,15 +136,16 @@ fn write_destination(
     write_rib(out, unix_s, sequence, prefix, add_path, routes)
 }
 
-/// The octets of a next hop, and their number.
+/// The octets of a next hop, and their number; 0 without a next hop.
 fn next_hop(attrs: &AttrSet) -> ([u8; 32], usize) {
     let mut octets = [0; 32];
     let len = match attrs.next_hop() {
-        IpAddr::V4(address) => {
+        None => 0,
+        Some(IpAddr::V4(address)) => {
             octets[..4].copy_from_slice(&address.octets());
             4
         }
-        IpAddr::V6(address) => {
+        Some(IpAddr::V6(address)) => {
             octets[..16].copy_from_slice(&address.octets());
             16
         }

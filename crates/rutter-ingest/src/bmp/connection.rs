@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use rutter_config::Bmp;
-use rutter_wire::bmp::{Message, next_packet};
+use rutter_wire::bmp::next_packet;
 
 use super::names::Names;
 use super::router::{Next, Router};
@@ -200,12 +200,13 @@ impl Connection {
             match next_packet(&self.buffer[at..self.filled], LONGEST) {
                 Ok(Some(packet)) => {
                     match packet.decode() {
-                        Ok(Message::PeerUp(_))
-                            if !self.name.is_own(
-                                self.number,
-                                &mut self.router,
-                                &self.shared.names,
-                            ) =>
+                        Ok(message)
+                            if self.router.adds_session(&message)
+                                && !self.name.is_own(
+                                    self.number,
+                                    &mut self.router,
+                                    &self.shared.names,
+                                ) =>
                         {
                             break;
                         }

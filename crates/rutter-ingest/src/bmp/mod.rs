@@ -9,6 +9,7 @@ mod changes;
 mod connection;
 mod monitored;
 mod names;
+mod oddities;
 mod reading;
 mod router;
 mod station;
@@ -18,3 +19,6 @@ mod target;
 pub use station::{Station, StationError};
 pub use status::{Counter, PeerStatus, RouterStatus};
 pub use target::Target;
+
+#[cfg(test)]
+mod agreement;

@@ -35,8 +35,21 @@ pub(super) struct Session {
     pub bgp_id: u32,
     pub distinguisher: u64,
     pub reading: Reading,
+    /// The router sent no Peer Up for it.
+    pub is_implied: bool,
+    /// The oddities of its UPDATEs that were logged.
+    pub logged: Oddities,
     /// The views, each added with its first UPDATE.
     pub views: [Option<ViewPeer>; VIEWS],
+}
+
+/// The oddities of a session's UPDATEs. Each is logged once.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Oddities {
+    /// One was malformed.
+    pub malformed: bool,
+    /// One announced routes without a next hop.
+    pub without_next_hop: bool,
 }
 
 /// The number of views.

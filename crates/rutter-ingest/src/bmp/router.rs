@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use rutter_events::distinguisher_text;
 use rutter_net::{Family, PerFamily};
-use rutter_rib::{Monitored, PeerId, Source};
+use rutter_rib::{Monitored, PeerId, Pushed, Source};
 use rutter_wire::bmp::{
     BmpFault, Message, Mirrored, PeerDown, PeerHeader, PeerType, PeerUp, RouteMirroring,
     RouteMonitoring, StatisticsReport, Tlvs, information, termination,
 };
 
 use super::changes::Changes;
-use super::monitored::{Key, Session, VIEWS, ViewPeer, index, table_view};
+use super::monitored::{Key, Oddities, Session, VIEWS, ViewPeer, index, table_view};
+use super::oddities::Found;
 use super::reading::{Reading, only_with_path_ids};
 use super::status::{Counter, PeerStatus, RouterStatus};
 use crate::writer::{self, Writer};
@@ -73,6 +74,8 @@ impl Router {
                 faults: 0,
                 unknown: 0,
                 malformed: 0,
+                without_next_hop: 0,
+                without_peer_up: 0,
                 mirrored: 0,
                 peers: Vec::new(),
             },
@@ -199,35 +202,18 @@ impl Router {
             return;
         }
         let table = up.information.find(information::TABLE_NAME);
-        let name = match (header.kind, table) {
-            (PeerType::LocRib, Some(table)) if !table.value.is_empty() => {
-                instance(&printable(&table.text()), header.distinguisher)
-            }
-            (PeerType::LocRib, _) => instance("loc-rib", header.distinguisher),
-            // The distinguisher may be that of a VPN (RFC 7854 §4.2).
-            (PeerType::Local, _) => {
-                instance(&header.address.to_string(), header.distinguisher) + " local"
-            }
-            // A distinguisher of 0 is shown, too: only the default instance has none.
-            (PeerType::RouteDistinguisher, _) => {
-                format!(
-                    "{} {}",
-                    header.address,
-                    distinguisher_text(header.distinguisher)
-                )
-            }
-            (PeerType::Other(code), _) => {
-                instance(&header.address.to_string(), header.distinguisher)
-                    + &format!(" type {code}")
-            }
-            _ => instance(&header.address.to_string(), header.distinguisher),
-        };
+        let table = table.map(|table| printable(&table.text()));
+        let name = session_name(header, table.filter(|name| !name.is_empty()));
+        tracing::debug!(router = %self.name, peer = %name, asn = %header.asn, "monitored session up");
+        self.add_session(header, name, Reading::of(up), false);
+    }
+
+    fn add_session(&mut self, header: &PeerHeader, name: String, reading: Reading, implied: bool) {
         let address = match header.kind {
             // RFC 9069 leaves the address 0: the table is the router's own.
             PeerType::LocRib => self.address.ip().to_canonical(),
             _ => header.address,
         };
-        tracing::debug!(router = %self.name, peer = %name, asn = %header.asn, "monitored session up");
         self.changes.up(&name);
         let session = Session {
             name,
@@ -235,10 +221,42 @@ impl Router {
             asn: header.asn,
             bgp_id: header.bgp_id,
             distinguisher: header.distinguisher,
-            reading: Reading::of(up),
+            reading,
+            is_implied: implied,
+            logged: Oddities::default(),
             views: [None; VIEWS],
         };
-        self.sessions.insert(key, (session, Vec::new()));
+        self.sessions.insert(Key::of(header), (session, Vec::new()));
+    }
+
+    /// Returns whether a message adds a session, so that the router needs its name.
+    pub fn adds_session(&self, message: &Message<'_>) -> bool {
+        match message {
+            Message::PeerUp(_) => true,
+            Message::RouteMonitoring(monitored) => self.lacks_peer_up(&monitored.peer),
+            _ => false,
+        }
+    }
+
+    /// Returns whether routes of a Loc-RIB come without a Peer Up. Some routers send none, although RFC 9069 §4.4
+    /// requires it.
+    fn lacks_peer_up(&self, header: &PeerHeader) -> bool {
+        header.kind == PeerType::LocRib && !self.sessions.contains_key(&Key::of(header))
+    }
+
+    /// Adds the session of a Loc-RIB that has no Peer Up.
+    fn imply_peer_up(&mut self, header: &PeerHeader) {
+        if self.sessions.len() >= self.most_views {
+            return self.full();
+        }
+        let name = session_name(header, None);
+        if self.admit_warning() {
+            tracing::warn!(
+                router = %self.name, peer = %name,
+                "the router reports routes of its Loc-RIB, but has sent no Peer Up for it: they are shown"
+            );
+        }
+        self.add_session(header, name, Reading::default(), true);
     }
 
     fn peer_down(&mut self, down: &PeerDown<'_>, unix_us: u64) {
@@ -265,17 +283,44 @@ impl Router {
     }
 
     fn route_monitoring(&mut self, monitored: &RouteMonitoring<'_>, unix_us: u64) {
+        if self.lacks_peer_up(&monitored.peer) {
+            self.imply_peer_up(&monitored.peer);
+        }
         let Some(peer) = self.view_peer(&monitored.peer, unix_us) else {
             self.status.unknown += 1;
             return;
         };
         self.check_path_ids(monitored, unix_us);
         let pushed = self.writer.update(peer, monitored.update(), unix_us);
-        if pushed.reset.is_some() || !pushed.faults.is_empty() {
-            self.status.malformed += 1;
-            tracing::debug!(
-                router = %self.name, peer = %monitored.peer.address,
-                faults = ?pushed.faults, dropped = pushed.reset.is_some(), "malformed UPDATE"
+        self.count_oddities(monitored, &pushed);
+    }
+
+    /// Counts what is odd about an UPDATE, and logs it once for each session.
+    fn count_oddities(&mut self, monitored: &RouteMonitoring<'_>, pushed: &Pushed) {
+        let Some((session, _)) = self.sessions.get_mut(&Key::of(&monitored.peer)) else {
+            return;
+        };
+        let found = Found::in_update(monitored, pushed);
+        self.status.without_peer_up += u64::from(session.is_implied);
+        self.status.without_next_hop += u64::from(found.lacks_next_hop);
+        self.status.malformed += u64::from(found.fault.is_some());
+        let (router, peer) = (Arc::clone(&self.name), session.name.clone());
+        let first_without = found.lacks_next_hop && !session.logged.without_next_hop;
+        session.logged.without_next_hop |= found.lacks_next_hop;
+        let first_fault = found.fault.filter(|_| !session.logged.malformed);
+        session.logged.malformed |= first_fault.is_some();
+        if first_without && self.admit_warning() {
+            tracing::warn!(
+                %router, %peer,
+                "the router reports routes without a next hop: they are shown with an empty one"
+            );
+        }
+        if let Some(fault) = first_fault
+            && self.admit_warning()
+        {
+            tracing::warn!(
+                %router, %peer, fault,
+                "the router reports a malformed UPDATE: what can be read of it is shown"
             );
         }
     }
@@ -340,7 +385,7 @@ impl Router {
     }
 
     /// Checks that negotiated path identifiers are really present. An UPDATE that is only valid without them shows
-    /// that the router omits them.
+    /// that the router omits them. Without a Peer Up, an UPDATE that is only valid with them shows that it has them.
     fn check_path_ids(&mut self, monitored: &RouteMonitoring<'_>, unix_us: u64) {
         let header = &monitored.peer;
         let Some((session, _)) = self.sessions.get_mut(&Key::of(header)) else {
@@ -350,22 +395,25 @@ impl Router {
             return;
         };
         for family in Family::ALL {
-            if !view.add_path[family] || view.shown[family] {
+            let is_known = !view.add_path[family] && !session.is_implied;
+            if is_known || view.shown[family] {
                 continue;
             }
             let Some(with) = only_with_path_ids(monitored.update(), family) else {
                 continue;
             };
             view.shown[family] = true;
-            if !with {
-                view.add_path[family] = false;
-                let info = writer::session(session.asn, session.bgp_id, view.as4, view.add_path);
-                self.writer.up(view.peer, info, unix_us);
-                tracing::info!(
-                    router = %self.name, peer = %session.name, %family,
-                    "path identifiers were agreed on, but the router leaves them out"
-                );
+            if with == view.add_path[family] {
+                continue;
             }
+            view.add_path[family] = with;
+            let info = writer::session(session.asn, session.bgp_id, view.as4, view.add_path);
+            self.writer.up(view.peer, info, unix_us);
+            let what = match with {
+                false => "path identifiers were agreed on, but the router leaves them out",
+                true => "the router reports path identifiers without a Peer Up that agrees on them",
+            };
+            tracing::info!(router = %self.name, peer = %session.name, %family, "{what}");
         }
     }
 
@@ -408,6 +456,23 @@ impl Router {
         if self.admit_warning() {
             tracing::warn!(router = %self.name, peer = %mirroring.peer.address, "{what}");
         }
+    }
+}
+
+/// The name of a session's peers. `table` is the name of a Loc-RIB.
+fn session_name(header: &PeerHeader, table: Option<String>) -> String {
+    let address = header.address;
+    let named = |name: &str| instance(name, header.distinguisher);
+    match header.kind {
+        PeerType::LocRib => named(table.as_deref().unwrap_or("loc-rib")),
+        // The distinguisher may be that of a VPN (RFC 7854 §4.2).
+        PeerType::Local => named(&address.to_string()) + " local",
+        // A distinguisher of 0 is shown, too: only the default instance has none.
+        PeerType::RouteDistinguisher => {
+            format!("{address} {}", distinguisher_text(header.distinguisher))
+        }
+        PeerType::Other(code) => named(&address.to_string()) + &format!(" type {code}"),
+        PeerType::Global => named(&address.to_string()),
     }
 }
 

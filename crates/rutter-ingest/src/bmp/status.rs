@@ -27,8 +27,12 @@ pub struct RouterStatus {
     pub faults: u64,
     /// The number of ignored UPDATEs: without a Peer Up, or beyond the limit of peers.
     pub unknown: u64,
-    /// The number of malformed UPDATEs.
+    /// The number of malformed UPDATEs. Their readable parts are in the table.
     pub malformed: u64,
+    /// The number of UPDATEs that announced routes without a next hop.
+    pub without_next_hop: u64,
+    /// The number of UPDATEs of a Loc-RIB without a Peer Up.
+    pub without_peer_up: u64,
     /// The number of mirrored messages.
     pub mirrored: u64,
     /// The established sessions.
@@ -73,6 +77,8 @@ impl From<&RouterStatus> for RouterRow {
             faults: status.faults,
             unknown: status.unknown,
             malformed: status.malformed,
+            without_next_hop: status.without_next_hop,
+            without_peer_up: status.without_peer_up,
             mirrored: status.mirrored,
         }
     }

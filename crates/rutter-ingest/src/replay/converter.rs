@@ -3,20 +3,21 @@
 use std::net::IpAddr;
 
 use rutter_net::{AfiSafi, Asn, Family, PerFamily, Prefix};
-use rutter_wire::attr::{AttrContext, Attributes, code, parse, write_mp_reach, write_mp_unreach};
+use rutter_wire::attr::{Attributes, code, write_mp_reach, write_mp_unreach};
 use rutter_wire::mrt::{
-    Content, Message, MrtError, PeerEntry, PeerIndexTable, Record, Rib, RibEntry, TableDump,
+    Content, Message, PeerEntry, PeerIndexTable, Record, Rib, RibEntry, TableDump,
 };
 use rutter_wire::nlri::{write_ipv4, write_ipv6};
 use rutter_wire::update::Writer;
 
-use rutter_mrt::{RecordOutcome, Unreadable};
+use rutter_mrt::{RecordOutcome, Skipped, Unreadable, UpdateForm, UpdateReader};
 
 /// Converts records to UPDATEs.
 #[derive(Default)]
 pub(super) struct Converter {
     index: Vec<PeerEntry>,
-    block: Vec<u8>,
+    body: Vec<u8>,
+    updates: UpdateReader,
 }
 
 /// The content of one UPDATE, before the session's form is applied.
@@ -27,9 +28,9 @@ pub(super) struct UpdateContent<'a> {
     pub attributes: Attributes<'a>,
     /// The next hop in MP_REACH_NLRI, for `mp_announced`.
     pub mp_next_hop: &'a [u8],
-    pub withdrawn: Vec<(Prefix, u32)>,
-    pub announced: Vec<(Prefix, u32)>,
-    pub mp_announced: Vec<(Prefix, u32)>,
+    pub withdrawn: &'a [(Prefix, u32)],
+    pub announced: &'a [(Prefix, u32)],
+    pub mp_announced: &'a [(Prefix, u32)],
 }
 
 impl Converter {
@@ -42,11 +43,17 @@ impl Converter {
         match record.decode() {
             Ok(Content::PeerIndexTable(table)) => self.peers(&table).into(),
             Ok(Content::Rib(rib)) => self.rib(&rib, visit),
-            Ok(Content::TableDump(route)) => self.old_route(&route, visit).into(),
-            Ok(Content::Message(message)) => self.message(&message, visit).into(),
+            Ok(Content::TableDump(route)) => self.old_route(&route, visit),
+            Ok(Content::Message(message)) => self.message(&message, visit),
+            Ok(Content::OldUpdate(update)) => {
+                let peer = (update.session.peer, update.session.peer_asn);
+                self.update(peer, update.body, form(false, false), visit)
+            }
             Ok(Content::StateChange(_)) => RecordOutcome::Read,
-            Ok(Content::Other) => RecordOutcome::Skipped,
-            Err(error) => RecordOutcome::Unreadable(error.into()),
+            Ok(Content::Other) => {
+                RecordOutcome::Skipped(Skipped::Type(record.kind, record.subtype))
+            }
+            Err(error) => error.into(),
         }
     }
 
@@ -58,119 +65,109 @@ impl Converter {
         Ok(())
     }
 
-    fn rib(&self, rib: &Rib<'_>, visit: &mut dyn FnMut(&UpdateContent<'_>)) -> RecordOutcome {
+    fn rib(&mut self, rib: &Rib<'_>, visit: &mut dyn FnMut(&UpdateContent<'_>)) -> RecordOutcome {
         let mut outcome = RecordOutcome::Read;
         for entry in rib.entries() {
-            outcome = outcome.and(self.rib_entry(rib, entry, visit).err());
+            outcome = outcome.and(match entry {
+                Ok(entry) => self.rib_entry(rib, &entry, visit),
+                Err(error) => error.into(),
+            });
         }
         outcome
     }
 
     fn rib_entry(
-        &self,
+        &mut self,
         rib: &Rib<'_>,
-        entry: Result<RibEntry<'_>, MrtError>,
+        entry: &RibEntry<'_>,
         visit: &mut dyn FnMut(&UpdateContent<'_>),
-    ) -> Result<(), Unreadable> {
-        let entry = entry?;
+    ) -> RecordOutcome {
         let index = entry.peer_index;
-        let known = self.index.get(usize::from(index));
-        let peer = known.ok_or(Unreadable::NoSuchPeer(index))?;
-        if !entry.is_whole() {
-            return Err(Unreadable::Attributes);
-        }
-        let route = (rib.prefix, entry.path_id);
-        table_route((peer.address, peer.asn), route, &entry, entry.view(), visit);
-        Ok(())
+        let Some(peer) = self.index.get(usize::from(index)).copied() else {
+            return Unreadable::NoSuchPeer(index).into();
+        };
+        let form = form(true, rib.add_path);
+        self.entry((peer.address, peer.asn), rib.prefix, entry, form, visit)
     }
 
     fn old_route(
         &mut self,
         route: &TableDump<'_>,
         visit: &mut dyn FnMut(&UpdateContent<'_>),
-    ) -> Result<(), Unreadable> {
-        let entry = route.entry();
-        if !entry.is_whole() {
-            return Err(Unreadable::Attributes);
-        }
-        self.block.clear();
-        parse(route.attributes, &lenient(false), &mut Vec::new()).write_canonical(&mut self.block);
-        let view = Attributes::from_canonical(&self.block);
+    ) -> RecordOutcome {
         let peer = (route.peer, route.peer_asn);
-        table_route(peer, (route.prefix, 0), &entry, view, visit);
-        Ok(())
+        let form = form(false, false);
+        self.entry(peer, route.prefix, &route.entry(), form, visit)
     }
 
-    /// An UPDATE with a fault in its routes yields the routes before the fault.
+    fn entry(
+        &mut self,
+        peer: (IpAddr, Asn),
+        prefix: Prefix,
+        entry: &RibEntry<'_>,
+        form: UpdateForm,
+        visit: &mut dyn FnMut(&UpdateContent<'_>),
+    ) -> RecordOutcome {
+        let mut body = std::mem::take(&mut self.body);
+        body.clear();
+        entry.write_update(&mut body, prefix, form.add_path);
+        let outcome = self.update(peer, &body, form, visit);
+        self.body = body;
+        outcome
+    }
+
     fn message(
         &mut self,
         message: &Message<'_>,
         visit: &mut dyn FnMut(&UpdateContent<'_>),
-    ) -> Result<(), Unreadable> {
-        let update = rutter_mrt::update(message)?;
-        let Some(sections) = update.filter(|_| !message.local) else {
-            return Ok(());
+    ) -> RecordOutcome {
+        let body = match rutter_mrt::update(message) {
+            Ok(Some(body)) => body,
+            Ok(None) => return RecordOutcome::Read,
+            Err(fault) => return fault.into(),
         };
-        let context = lenient(message.session.as4);
-        let parsed = parse(sections.attributes, &context, &mut Vec::new());
-        self.block.clear();
-        parsed.write_canonical(&mut self.block);
-        let path = message.add_path;
-        let mut update = UpdateContent {
-            peer: (message.session.peer, message.session.peer_asn),
-            attributes: Attributes::from_canonical(&self.block),
-            mp_next_hop: &[],
-            withdrawn: Vec::new(),
-            announced: Vec::new(),
-            mp_announced: Vec::new(),
-        };
-        let ipv4 = AfiSafi::IPV4_UNICAST;
-        let mut read = rutter_mrt::routes(ipv4, sections.withdrawn, path, &mut update.withdrawn);
-        read = read.and(rutter_mrt::routes(
-            ipv4,
-            sections.nlri,
-            path,
-            &mut update.announced,
-        ));
-        if let Some(unreach) = parsed.mp_unreach() {
-            let (family, gone) = (unreach.afi_safi, unreach.withdrawn);
-            read = read.and(rutter_mrt::routes(
-                family,
-                gone,
-                path,
-                &mut update.withdrawn,
-            ));
+        let form = form(message.session.as4, message.add_path);
+        let peer = (message.session.peer, message.session.peer_asn);
+        match message.local {
+            // The collector's own messages are not routes of the peer.
+            true => self.update(peer, body, form, &mut |_| {}),
+            false => self.update(peer, body, form, visit),
         }
-        if let Some(reach) = parsed.mp_reach() {
-            update.mp_next_hop = reach.next_hop;
-            let into = &mut update.mp_announced;
-            read = read.and(rutter_mrt::routes(reach.afi_safi, reach.nlri, path, into));
+    }
+
+    /// An UPDATE with a fault in its routes yields the routes before the fault.
+    fn update(
+        &mut self,
+        peer: (IpAddr, Asn),
+        body: &[u8],
+        form: UpdateForm,
+        visit: &mut dyn FnMut(&UpdateContent<'_>),
+    ) -> RecordOutcome {
+        match self.updates.read(body, form) {
+            Ok(update) => {
+                let (mut mp_announced, mut outcome) = (update.mp_announced, update.outcome);
+                // With such a next hop the receiver would reset the session (RFC 7606 §7.11).
+                if !mp_announced.is_empty() && !matches!(update.mp_next_hop.len(), 4 | 16 | 32) {
+                    mp_announced = &[];
+                    outcome = outcome.and(Unreadable::NextHop.into());
+                }
+                visit(&UpdateContent {
+                    peer,
+                    attributes: update.attributes,
+                    mp_next_hop: update.mp_next_hop,
+                    withdrawn: update.withdrawn,
+                    announced: update.announced,
+                    mp_announced,
+                });
+                outcome
+            }
+            Err(fault) => fault.into(),
         }
-        visit(&update);
-        read
     }
 }
 
-fn table_route(
-    peer: (IpAddr, Asn),
-    route: (Prefix, u32),
-    entry: &RibEntry<'_>,
-    attributes: Attributes<'_>,
-    visit: &mut dyn FnMut(&UpdateContent<'_>),
-) {
-    let in_mp = entry.view().value(code::MP_REACH_NLRI).is_some();
-    let (announced, mp_announced) = match in_mp {
-        true => (Vec::new(), vec![route]),
-        false => (vec![route], Vec::new()),
-    };
-    visit(&UpdateContent {
-        peer,
-        attributes,
-        mp_next_hop: entry.next_hop().unwrap_or_default(),
-        withdrawn: Vec::new(),
-        announced,
-        mp_announced,
-    });
+fn form(as4: bool, add_path: bool) -> UpdateForm {
+    UpdateForm { as4, add_path }
 }
 
 impl UpdateContent<'_> {
@@ -186,7 +183,7 @@ impl UpdateContent<'_> {
             let of_family = routes.iter().filter(|(p, _)| p.family() == family);
             of_family.copied().collect()
         };
-        let v4 = of(&self.withdrawn, Family::Ipv4Unicast);
+        let v4 = of(self.withdrawn, Family::Ipv4Unicast);
         if !v4.is_empty() || !self.announced.is_empty() {
             let mut writer = Writer::new(out);
             write_prefixes(writer.out(), &v4, add_path);
@@ -195,10 +192,10 @@ impl UpdateContent<'_> {
             } else {
                 self.put_attributes(writer.attributes());
             }
-            write_prefixes(writer.nlri(), &self.announced, add_path);
+            write_prefixes(writer.nlri(), self.announced, add_path);
             writer.finish();
         }
-        let v6 = of(&self.withdrawn, Family::Ipv6Unicast);
+        let v6 = of(self.withdrawn, Family::Ipv6Unicast);
         if !v6.is_empty() {
             let mut writer = Writer::new(out);
             let attributes = writer.attributes();
@@ -209,7 +206,7 @@ impl UpdateContent<'_> {
             writer.finish();
         }
         for family in Family::ALL {
-            let routes = of(&self.mp_announced, family);
+            let routes = of(self.mp_announced, family);
             if routes.is_empty() {
                 continue;
             }
@@ -239,14 +236,5 @@ fn write_prefixes(out: &mut Vec<u8>, routes: &[(Prefix, u32)], add_path: PerFami
             Prefix::V4(prefix) => write_ipv4(out, id, *prefix),
             Prefix::V6(prefix) => write_ipv6(out, id, *prefix),
         }
-    }
-}
-
-fn lenient(as4: bool) -> AttrContext {
-    AttrContext {
-        as4,
-        external: false,
-        accept_as_set: true,
-        has_ipv4_nlri: false,
     }
 }

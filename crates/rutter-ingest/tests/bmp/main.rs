@@ -1,6 +1,7 @@
 //! The station over TCP: the routes of monitored routers enter the table.
 
 mod hostile;
+mod odd;
 mod router;
 mod scale;
 mod slow;

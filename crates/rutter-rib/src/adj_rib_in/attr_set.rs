@@ -140,7 +140,12 @@ impl Clone for AttrSet {
 
 impl fmt::Debug for AttrSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "AttrSet({:02x?} via {})", self.block(), self.next_hop())
+        write!(
+            f,
+            "AttrSet({:02x?} via {:?})",
+            self.block(),
+            self.next_hop()
+        )
     }
 }
 
@@ -165,20 +170,16 @@ impl AttrSet {
         Attributes::from_canonical(self.block())
     }
 
-    /// The (global) next hop.
-    pub fn next_hop(&self) -> IpAddr {
+    /// The (global) next hop. Only a report of another router or of a file can lack it.
+    pub fn next_hop(&self) -> Option<IpAddr> {
         let mp = self.mp_next_hop();
         if let Some(octets) = mp.first_chunk::<16>() {
-            return IpAddr::V6(Ipv6Addr::from(*octets));
+            return Some(IpAddr::V6(Ipv6Addr::from(*octets)));
         }
         if let Some(octets) = mp.first_chunk::<4>() {
-            return IpAddr::V4(Ipv4Addr::from(*octets));
+            return Some(IpAddr::V4(Ipv4Addr::from(*octets)));
         }
-        IpAddr::V4(
-            self.attributes()
-                .next_hop()
-                .unwrap_or(Ipv4Addr::UNSPECIFIED),
-        )
+        self.attributes().next_hop().map(IpAddr::V4)
     }
 
     /// The link-local next hop beside a global one (RFC 2545 §3).
@@ -188,13 +189,14 @@ impl AttrSet {
     }
 
     /// The next hop in the form that the import policy takes.
-    pub(crate) fn policy_next_hop(&self) -> NextHop {
+    pub fn policy_next_hop(&self) -> NextHop {
         match self.next_hop() {
-            IpAddr::V4(address) => NextHop::V4(address),
-            IpAddr::V6(global) => NextHop::V6 {
+            Some(IpAddr::V6(global)) => NextHop::V6 {
                 global,
                 link_local: self.link_local_next_hop(),
             },
+            Some(IpAddr::V4(address)) => NextHop::V4(address),
+            None => NextHop::V4(Ipv4Addr::UNSPECIFIED),
         }
     }
 

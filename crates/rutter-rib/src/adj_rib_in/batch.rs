@@ -13,6 +13,7 @@ use crate::adj_rib_in::attr_set::{AUDIENCE_UNKNOWN, Summary};
 use crate::adj_rib_in::class_table::ClassTable;
 use crate::adj_rib_in::later_checks::LaterChecks;
 use crate::adj_rib_in::message::Message;
+use crate::adj_rib_in::next_hop_octets::pack;
 use crate::adj_rib_in::route::State;
 use crate::adj_rib_in::shard::{Op, Stored, WITHDRAW};
 use crate::adj_rib_in::verdict::Verdict;
@@ -75,7 +76,8 @@ pub struct Pushed {
     pub announced: u32,
     /// The number of withdrawn routes, by the sender or because the message is malformed.
     pub withdrawn: u32,
-    /// RFC 7606 faults in the order found, empty for a well-formed message.
+    /// RFC 7606 faults in the order found, empty for a well-formed message. A report of another router or of a file is
+    /// kept in spite of them.
     pub faults: Vec<Malformed>,
     /// Set where the message is an End-of-RIB marker (RFC 4724 §2).
     pub end_of_rib: Option<AfiSafi>,
@@ -216,8 +218,15 @@ impl Batch {
         };
         let attributes = attr::parse(sections.attributes, &context, &mut pushed.faults);
         let mut message = Message::default();
+        let fail = |fault: Malformed| Err(fault.notification());
         let parsed = (&mut self.ipv4.parsed, &mut self.ipv6.parsed);
-        message.read(&sender.session, &sections, &attributes, parsed)?;
+        let read = message.read(&sender.session, &sections, &attributes, parsed, fail);
+        let is_faulty = read.is_err() || !pushed.faults.is_empty();
+        if is_faulty && sender.neighbor.monitored.is_some() {
+            self.queue_reported(rib, sender, &sections, &context, pushed);
+            return Ok(());
+        }
+        read?;
         let worst = pushed.faults.iter().max_by_key(|fault| fault.disposition());
         let withdraw = match worst.map(|worst| (worst, worst.disposition())) {
             // A reset may take the place of disabling one family (RFC 7606 §2).
@@ -231,18 +240,40 @@ impl Batch {
         if withdraw {
             message.announced_become_withdrawn();
         }
-        if context.as4 {
-            self.queue_announced(rib, sender, &attributes, &message, pushed);
-        } else {
-            // From here on every reader sees the path that AS4_PATH completes (RFC 6793 §4.2.3).
-            let mut merged = std::mem::take(&mut self.merged);
-            merged.clear();
-            attributes.write_canonical(&mut merged);
-            let attributes = Attributes::from_canonical(&merged);
-            self.queue_announced(rib, sender, &attributes, &message, pushed);
-            self.merged = merged;
-        }
+        self.queue_announced(rib, sender, &attributes, &message, pushed);
         Ok(())
+    }
+
+    /// Queues the routes of a malformed UPDATE as another router or a file reports them. That router has decided about
+    /// them (RFC 7606), and its decision is shown: the attributes stay as they stand, and the routes before a fault count.
+    #[cold]
+    fn queue_reported(
+        &mut self,
+        rib: &Rib,
+        sender: &Sender,
+        sections: &update::Sections<'_>,
+        context: &AttrContext,
+        pushed: &mut Pushed,
+    ) {
+        pushed.faults.clear();
+        let attributes = attr::parse_reported(sections.attributes, context, &mut pushed.faults);
+        let mut message = Message::default();
+        let faults = &mut pushed.faults;
+        let keep = |fault: Malformed| {
+            faults.push(fault);
+            Ok(())
+        };
+        // `keep` returns no error.
+        let parsed = (&mut self.ipv4.parsed, &mut self.ipv6.parsed);
+        let _ = message.read(&sender.session, sections, &attributes, parsed, keep);
+        message.lacks_mp_next_hop = attributes
+            .mp_reach()
+            .is_some_and(|reach| attr::next_hop_address(reach.next_hop).is_none());
+        if message.lacks_mp_next_hop {
+            message.mp_next_hop = Some(NextHop::V4(Ipv4Addr::UNSPECIFIED));
+        }
+        self.queue_withdrawn(rib, &message, pushed);
+        self.queue_announced(rib, sender, &attributes, &message, pushed);
     }
 
     fn queue_withdrawn(&mut self, rib: &Rib, message: &Message, pushed: &mut Pushed) {
@@ -268,6 +299,26 @@ impl Batch {
         message: &Message,
         pushed: &mut Pushed,
     ) {
+        if sender.session.as4 {
+            return self.queue_four_octet(rib, sender, attributes, message, pushed);
+        }
+        // From here on every reader sees the path that AS4_PATH completes (RFC 6793 §4.2.3).
+        let mut merged = std::mem::take(&mut self.merged);
+        merged.clear();
+        attributes.write_canonical(&mut merged);
+        let attributes = Attributes::from_canonical(&merged);
+        self.queue_four_octet(rib, sender, &attributes, message, pushed);
+        self.merged = merged;
+    }
+
+    fn queue_four_octet(
+        &mut self,
+        rib: &Rib,
+        sender: &Sender,
+        attributes: &Attributes<'_>,
+        message: &Message,
+        pushed: &mut Pushed,
+    ) {
         let ipv4 = message.ipv4_withdrawn..self.ipv4.parsed.len();
         let ipv6 = message.ipv6_withdrawn..self.ipv6.parsed.len();
         if message.withdraw_all {
@@ -282,7 +333,8 @@ impl Batch {
         let next_hop = (NextHop::V4(next_hop), false);
         let mut count = self.announce_ipv4(rib, sender, attributes, next_hop, own);
         if let Some(next_hop) = message.mp_next_hop {
-            count += self.announce_ipv4(rib, sender, attributes, (next_hop, true), mp_ipv4);
+            let next_hop = (next_hop, !message.lacks_mp_next_hop);
+            count += self.announce_ipv4(rib, sender, attributes, next_hop, mp_ipv4);
             count += self.announce_ipv6(rib, sender, attributes, next_hop, ipv6);
         }
         pushed.announced += count as u32;
@@ -318,14 +370,14 @@ impl Batch {
         rib: &Rib,
         sender: &Sender,
         attributes: &Attributes<'_>,
-        next_hop: NextHop,
+        (next_hop, in_mp): (NextHop, bool),
         range: std::ops::Range<usize>,
     ) -> usize {
         if range.is_empty() {
             return 0;
         }
         let family = Family::Ipv6Unicast;
-        let common = self.common(rib, sender, attributes, next_hop, true, family);
+        let common = self.common(rib, sender, attributes, next_hop, in_mp, family);
         let policy = &sender.neighbor.import;
         let blackhole = common.verdict.blackhole;
         self.ipv6.queue(rib, range, |path_id, prefix: Ipv6Prefix| {
@@ -528,22 +580,5 @@ impl Common {
         let verdict = policy.conclude(&sender.data, op.prefix.into(), &self.verdict, reject);
         op.state = state_under(self.state, verdict);
         op.verdict = sender.classes.verdict(verdict);
-    }
-}
-
-fn pack(next_hop: NextHop, out: &mut [u8; 32]) -> &[u8] {
-    match next_hop {
-        NextHop::V4(address) => {
-            out[..4].copy_from_slice(&address.octets());
-            &out[..4]
-        }
-        NextHop::V6 { global, link_local } => {
-            out[..16].copy_from_slice(&global.octets());
-            let Some(link_local) = link_local else {
-                return &out[..16];
-            };
-            out[16..].copy_from_slice(&link_local.octets());
-            &out[..]
-        }
     }
 }

@@ -9,6 +9,7 @@ pub(crate) mod epochs;
 pub(crate) mod later_checks;
 pub(crate) mod message;
 pub(crate) mod multi_route_edit;
+mod next_hop_octets;
 pub(crate) mod one_pass_edit;
 pub(crate) mod path_limits;
 pub(crate) mod prefix_lengths;

@@ -106,7 +106,9 @@ impl Values {
                 out.append_value("");
             }
             (Values::Text(out), _) => {
-                let _ = write!(out, "{}", set.next_hop());
+                if let Some(next_hop) = set.next_hop() {
+                    let _ = write!(out, "{next_hop}");
+                }
                 out.append_value("");
             }
             (Values::List(out), Column::Communities) => append(out, attributes.communities()),

@@ -26,6 +26,10 @@ pub struct Router {
     pub unknown: u64,
     /// UPDATEs that were malformed.
     pub malformed: u64,
+    /// UPDATEs that announced routes without a next hop.
+    pub without_next_hop: u64,
+    /// UPDATEs of a Loc-RIB without a Peer Up.
+    pub without_peer_up: u64,
     /// Messages that were mirrored.
     pub mirrored: u64,
 }
@@ -43,6 +47,14 @@ pub fn routers(routers: impl Fn() -> Vec<Router> + Send + Sync + 'static) -> Cur
         ("faults", Number(|of| Some(of.faults as i64))),
         ("unknown", Number(|of| Some(of.unknown as i64))),
         ("malformed", Number(|of| Some(of.malformed as i64))),
+        (
+            "without_next_hop",
+            Number(|of| Some(of.without_next_hop as i64)),
+        ),
+        (
+            "without_peer_up",
+            Number(|of| Some(of.without_peer_up as i64)),
+        ),
         ("mirrored", Number(|of| Some(of.mirrored as i64))),
     ];
     Current::new(routers, columns.len(), columns)

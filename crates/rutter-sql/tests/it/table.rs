@@ -32,6 +32,8 @@ fn router() -> Router {
         faults: 0,
         unknown: 0,
         malformed: 0,
+        without_next_hop: 0,
+        without_peer_up: 0,
         mirrored: 0,
     }
 }

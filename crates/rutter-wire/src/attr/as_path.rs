@@ -185,6 +185,12 @@ impl<'a> AsPath<'a> {
         self.asns().any(|other| other == asn)
     }
 
+    /// Returns whether the segments are the whole value. Those of a malformed value end before the fault.
+    pub fn is_readable(self) -> bool {
+        let octets = |segment: Segment<'_>| 2 + segment.bytes.len();
+        self.segments().map(octets).sum::<usize>() == self.bytes.len()
+    }
+
     /// Returns whether the path has no segment.
     pub fn is_empty(self) -> bool {
         self.bytes.is_empty()

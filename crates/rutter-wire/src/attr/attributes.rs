@@ -299,7 +299,7 @@ impl<'a> Attributes<'a> {
     }
 
     #[inline]
-    fn head_at(&self, at: usize) -> Option<Head> {
+    pub(super) fn head_at(&self, at: usize) -> Option<Head> {
         if at >= self.block.len() {
             return None;
         }

@@ -219,6 +219,11 @@ impl Malformed {
         }
     }
 
+    /// The attribute, the fault and its RFC, without its place and consequence: `AS_PATH: AS number 0 (RFC 7607 §2)`.
+    pub fn summary(&self) -> impl fmt::Display {
+        Summary(*self)
+    }
+
     fn is_multiprotocol(&self) -> bool {
         matches!(self.code, Some(MP_REACH_NLRI | MP_UNREACH_NLRI))
     }
@@ -228,16 +233,32 @@ impl Malformed {
     }
 }
 
+/// See [`Malformed::summary`].
+struct Summary(Malformed);
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.write_subject(f)?;
+        write!(f, ": {} ({})", self.0.fault.description(), self.0.rfc())
+    }
+}
+
+impl Malformed {
+    fn write_subject(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.code, self.row()) {
+            (_, Some(row)) => f.write_str(row.name),
+            (Some(code), None) => write!(f, "attribute {code}"),
+            (None, None) if self.fault == Fault::HeaderTruncated => f.write_str("attributes"),
+            (None, None) if self.fault == Fault::NothingToWithdraw => f.write_str("UPDATE"),
+            (None, None) => f.write_str("NLRI"),
+        }
+    }
+}
+
 impl fmt::Display for Malformed {
     /// `AS_PATH at octet 9: AS number 0 (RFC 7607 §2): treat-as-withdraw`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.code, self.row()) {
-            (_, Some(row)) => f.write_str(row.name)?,
-            (Some(code), None) => write!(f, "attribute {code}")?,
-            (None, None) if self.fault == Fault::HeaderTruncated => f.write_str("attributes")?,
-            (None, None) if self.fault == Fault::NothingToWithdraw => f.write_str("UPDATE")?,
-            (None, None) => f.write_str("NLRI")?,
-        }
+        self.write_subject(f)?;
         write!(
             f,
             " at octet {}: {} ({}): {}",

@@ -29,6 +29,7 @@ mod origin;
 mod originator_id;
 mod parse;
 mod prefix_sid;
+mod reported;
 mod table;
 mod write;
 
@@ -39,10 +40,11 @@ pub use as_path_write::{
 };
 pub use attributes::{Attributes, RawAttribute};
 pub use malformed::{Disposition, Fault, Malformed};
-pub use mp_reach::{MpReach, write_mp_reach};
+pub use mp_reach::{MpReach, next_hop_address, write_mp_reach};
 pub use mp_unreach::{MpUnreach, write_mp_unreach};
 pub use origin::Origin;
 pub use parse::parse;
+pub use reported::{parse_reported, split_block};
 pub use write::{write_attr, write_numbers};
 
 use write::{patch_extended_length, write_attr_with};

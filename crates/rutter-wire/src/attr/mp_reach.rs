@@ -1,5 +1,7 @@
 //! MP_REACH_NLRI (RFC 4760 §3, RFC 2545, RFC 8950).
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
 use rutter_net::AfiSafi;
 
 use super::malformed::Fault;
@@ -32,6 +34,19 @@ impl<'a> MpReach<'a> {
             next_hop,
             nlri,
         })
+    }
+}
+
+/// The (global) next hop in these octets: 4, or 16 or 32 (RFC 2545 §3). `None` for any other number.
+pub fn next_hop_address(octets: &[u8]) -> Option<IpAddr> {
+    match octets.len() {
+        4 => octets
+            .first_chunk()
+            .map(|v4: &[u8; 4]| Ipv4Addr::from(*v4).into()),
+        16 | 32 => octets
+            .first_chunk()
+            .map(|v6: &[u8; 16]| Ipv6Addr::from(*v6).into()),
+        _ => None,
     }
 }
 

@@ -6,11 +6,13 @@
 
 mod bgp4mp;
 mod bgp4mp_read;
+mod bgp_read;
 mod record;
 mod table_dump;
 mod table_dump_read;
 mod table_dump_v1;
 
+pub use bgp_read::OldUpdate;
 pub use bgp4mp::{BgpSession, Timestamp, write_message, write_state_change};
 pub use bgp4mp_read::{Message, StateChange};
 pub use record::{Content, MrtError, MrtFault, Record, Records, next_record};
@@ -18,8 +20,9 @@ pub use table_dump::{PeerEntry, Route, write_peer_index_table, write_rib};
 pub use table_dump_read::{PeerIndexTable, Rib, RibEntry};
 pub use table_dump_v1::TableDump;
 
-/// Record types (RFC 6396 §4).
+/// Record types (RFC 6396 §4, and appendix B for the oldest one).
 mod kind {
+    pub(super) const BGP: u16 = 5;
     pub(super) const TABLE_DUMP: u16 = 12;
     pub(super) const TABLE_DUMP_V2: u16 = 13;
     pub(super) const BGP4MP: u16 = 16;

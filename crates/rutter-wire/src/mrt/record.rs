@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::{
-    Message, PeerIndexTable, Rib, StateChange, TableDump, bgp4mp_read, kind, table_dump_read,
-    table_dump_v1,
+    Message, OldUpdate, PeerIndexTable, Rib, StateChange, TableDump, bgp_read, bgp4mp_read, kind,
+    table_dump_read, table_dump_v1,
 };
 use crate::cursor::Cursor;
 
@@ -34,6 +34,8 @@ pub enum Content<'a> {
     TableDump(TableDump<'a>),
     /// A BGP message.
     Message(Message<'a>),
+    /// An UPDATE of the oldest type of log.
+    OldUpdate(OldUpdate<'a>),
     /// A session changed state.
     StateChange(StateChange),
     /// A type or subtype that is ignored.
@@ -127,6 +129,7 @@ impl<'a> Record<'a> {
     /// Decodes the record. The error's offset is 0, the start of the record.
     pub fn decode(&self) -> Result<Content<'a>, MrtError> {
         let content = match self.kind {
+            kind::BGP => bgp_read::decode(self.subtype, self.body),
             kind::TABLE_DUMP => table_dump_v1::decode(self.subtype, self.body),
             kind::TABLE_DUMP_V2 => table_dump_read::decode(self.subtype, self.body),
             kind::BGP4MP | kind::BGP4MP_ET => bgp4mp_read::decode(self.subtype, self.body),

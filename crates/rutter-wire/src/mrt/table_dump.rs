@@ -30,7 +30,7 @@ pub struct Route<'a> {
     pub path_id: u32,
     /// The canonical attribute block.
     pub attributes: &'a [u8],
-    /// The next hop's octets: 4, 16 or 32.
+    /// The next hop's octets: 4, 16 or 32, or none for a route without a next hop.
     pub next_hop: &'a [u8],
 }
 
@@ -144,7 +144,8 @@ fn write_entry(out: &mut Vec<u8>, prefix: Prefix, add_path: bool, route: &Route<
 fn write_attributes(out: &mut Vec<u8>, prefix: Prefix, route: &Route<'_>) {
     let view = Attributes::from_canonical(route.attributes);
     let plain = matches!(prefix, Prefix::V4(_)) && route.next_hop.len() == 4;
-    if plain && view.value(code::NEXT_HOP) == Some(route.next_hop) {
+    let is_inside = plain && view.value(code::NEXT_HOP) == Some(route.next_hop);
+    if is_inside || route.next_hop.is_empty() {
         return out.extend_from_slice(route.attributes);
     }
     let own = if plain {

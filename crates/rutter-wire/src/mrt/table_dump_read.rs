@@ -6,8 +6,9 @@ use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
 use super::table_dump::{PEER_AS4, PEER_IPV6};
 use super::{Content, MrtError, MrtFault, PeerEntry, table_subtype};
-use crate::attr::{Attributes, EXTENDED_LENGTH, code};
+use crate::attr::{Attributes, code, split_block, write_mp_reach};
 use crate::cursor::Cursor;
+use crate::nlri::{write_ipv4, write_ipv6};
 
 /// The peers of the RIB records.
 #[derive(Clone, Copy, Debug)]
@@ -107,41 +108,71 @@ fn entry<'a>(body: &mut Cursor<'a>, add_path: bool) -> Option<RibEntry<'a>> {
 }
 
 impl<'a> RibEntry<'a> {
-    /// An unchecked view of the attributes. [`Attributes::write_canonical`] leaves out the MP_REACH_NLRI with the next
-    /// hop. [`Attributes::mp_reach`] cannot read its short form: use [`RibEntry::next_hop`].
+    /// A view of the attributes as they stand in the file. [`Attributes::write_canonical`] leaves out the MP_REACH_NLRI
+    /// with the next hop. [`Attributes::mp_reach`] cannot read its short form: use [`RibEntry::next_hop`].
     pub fn view(&self) -> Attributes<'a> {
-        Attributes::from_canonical(self.attributes)
+        Attributes::as_reported(self.attributes, true)
     }
 
-    /// Returns whether the lengths of the attributes add up to the length of the block.
-    pub fn is_whole(&self) -> bool {
-        let mut rest = self.attributes;
-        while let [flags, _, after @ ..] = rest {
-            let (len, after) = match (flags & EXTENDED_LENGTH, after) {
-                (0, [len, after @ ..]) => (usize::from(*len), after),
-                (1.., [high, low, after @ ..]) => {
-                    (usize::from(u16::from_be_bytes([*high, *low])), after)
-                }
-                _ => return false,
-            };
-            let Some(next) = after.get(len..) else {
-                return false;
-            };
-            rest = next;
-        }
-        rest.is_empty()
-    }
-
-    /// The next hop's octets, from NEXT_HOP or MP_REACH_NLRI. RFC 6396 §4.3.4 shortens MP_REACH_NLRI to the next hop;
-    /// some collectors write all of it, or all but the NLRI.
+    /// The next hop's octets, from MP_REACH_NLRI or else NEXT_HOP.
     pub fn next_hop(&self) -> Option<&'a [u8]> {
         let view = self.view();
-        match view.value(code::MP_REACH_NLRI) {
-            Some([len, next_hop @ ..]) if usize::from(*len) == next_hop.len() => Some(next_hop),
-            Some([_, _, _, len, rest @ ..]) => rest.get(..usize::from(*len)),
-            Some(_) => None,
-            None => view.value(code::NEXT_HOP),
+        let reach = view.value(code::MP_REACH_NLRI);
+        reach
+            .and_then(reach_next_hop)
+            .or_else(|| view.value(code::NEXT_HOP))
+    }
+
+    /// Appends the body of an UPDATE that announces this route of `prefix`. The attributes are copied as they stand,
+    /// also malformed ones. The next hop goes where the entry has it: into MP_REACH_NLRI or NEXT_HOP.
+    ///
+    /// `add_path`: the NLRI have path identifiers. If no UPDATE can hold the attributes, the body is empty, which is
+    /// malformed.
+    pub fn write_update(&self, out: &mut Vec<u8>, prefix: Prefix, add_path: bool) {
+        let has_reach = self.view().value(code::MP_REACH_NLRI).is_some();
+        let path_id = add_path.then_some(self.path_id);
+        let start = out.len();
+        out.extend_from_slice(&[0; 4]);
+        let plain = match prefix {
+            Prefix::V4(prefix) if !has_reach => Some(prefix),
+            _ => None,
+        };
+        if plain.is_none() {
+            // It stands first: it would be lost behind an attribute that is cut off.
+            let next_hop = self.next_hop().filter(|octets| octets.len() <= 255);
+            let next_hop = next_hop.unwrap_or_default();
+            write_mp_reach(
+                out,
+                prefix.family().afi_safi(),
+                next_hop,
+                |out| match prefix {
+                    Prefix::V4(prefix) => write_ipv4(out, path_id, prefix),
+                    Prefix::V6(prefix) => write_ipv6(out, path_id, prefix),
+                },
+            );
         }
+        let is_kept = |code| !matches!(code, Some(code::MP_REACH_NLRI | code::MP_UNREACH_NLRI));
+        for (_, bytes) in split_block(self.attributes).filter(|(code, _)| is_kept(*code)) {
+            out.extend_from_slice(bytes);
+        }
+        let Ok(len) = u16::try_from(out.len() - start - 4) else {
+            out.truncate(start);
+            return;
+        };
+        out[start + 2..start + 4].copy_from_slice(&len.to_be_bytes());
+        if let Some(prefix) = plain {
+            write_ipv4(out, path_id, prefix);
+        }
+    }
+}
+
+/// The next hop in the value of MP_REACH_NLRI. RFC 6396 §4.3.4 shortens the value to the next hop; some collectors write
+/// all of it, or all but the NLRI.
+fn reach_next_hop(value: &[u8]) -> Option<&[u8]> {
+    match value {
+        [len, next_hop @ ..] if usize::from(*len) == next_hop.len() => Some(next_hop),
+        [_, _, _, len, rest @ ..] => rest.get(..usize::from(*len)),
+        _ => None,
     }
 }
 

@@ -6,6 +6,7 @@ mod faults;
 mod golden;
 mod mrt;
 mod nlri;
+mod reported;
 mod totality;
 
 use rutter_wire::attr::{self, AttrContext, Attributes, Malformed};

@@ -112,20 +112,20 @@ impl View for RoutersView {
             return Ok(());
         };
         let skipped = router.faults + router.unknown;
+        let incomplete = router.without_next_hop + router.without_peer_up;
+        let warn = |count| match count {
+            0 => Tone::Plain,
+            _ => Tone::Warn,
+        };
         let cells = vec![
             router.name.as_str().into(),
             router.address.into(),
             duration(router.connected_for_s).into(),
             grouped(router.peers).into(),
             grouped(router.messages).into(),
-            grouped(router.malformed).into(),
-            Cell::new(
-                match skipped {
-                    0 => Tone::Plain,
-                    _ => Tone::Warn,
-                },
-                grouped(skipped),
-            ),
+            Cell::new(warn(router.malformed), grouped(router.malformed)),
+            Cell::new(warn(incomplete), grouped(incomplete)),
+            Cell::new(warn(skipped), grouped(skipped)),
             router.description.as_str().into(),
         ];
         self.0.row(out, cells)
@@ -144,6 +144,7 @@ const ROUTERS: &[Column] = &[
     Column::Right("PEERS"),
     Column::Right("MESSAGES"),
     Column::Right("MALFORMED"),
+    Column::Right("INCOMPLETE"),
     Column::Right("SKIPPED"),
     Column::Left("DESCRIPTION"),
 ];

@@ -64,6 +64,12 @@ pub(super) fn notes(route: &RouteRow, paint: Paint) -> String {
     } else if route.stale {
         notes.push_str(&paint.tone(Tone::Warn, ", stale"));
     }
+    if route.locally_originated {
+        notes.push_str(", locally originated");
+    }
+    if route.attributes.next_hop.is_none() {
+        notes.push_str(&paint.tone(Tone::Warn, ", without a next hop"));
+    }
     if let Some(state) = &route.origin_state {
         notes.push_str(&format!(", RPKI {state}"));
     }

@@ -51,7 +51,7 @@ impl View for RoutesView {
     }
 }
 
-/// Formats the marks: `>` best, `x` rejected, `s` and `S` stale.
+/// Formats the marks: `>` best, `x` rejected, `s` and `S` stale, `l` locally originated.
 fn mark(route: &RouteRow) -> Cell {
     let mut marks = String::new();
     if route.best {
@@ -64,6 +64,9 @@ fn mark(route: &RouteRow) -> Cell {
         marks.push('S');
     } else if route.stale {
         marks.push('s');
+    }
+    if route.locally_originated {
+        marks.push('l');
     }
     let tone = match (route.best, route.rejected.is_some()) {
         (true, _) => Tone::Good,

@@ -161,7 +161,8 @@ impl Peer {
         attributes.extend_from_slice(route.attrs.block());
         let view = route.attrs.attributes();
         let plain = match (prefix, route.attrs.next_hop()) {
-            (Prefix::V4(prefix), IpAddr::V4(_)) if view.next_hop().is_some() => Some(prefix),
+            (Prefix::V4(prefix), None) => Some(prefix),
+            (Prefix::V4(prefix), Some(IpAddr::V4(_))) if view.next_hop().is_some() => Some(prefix),
             _ => None,
         };
         if plain.is_none() {
@@ -208,8 +209,9 @@ fn wire_view(view: View) -> RibView {
 
 fn next_hop(route: &RouteView<'_>) -> Vec<u8> {
     let mut octets = match route.attrs.next_hop() {
-        IpAddr::V4(address) => address.octets().to_vec(),
-        IpAddr::V6(address) => address.octets().to_vec(),
+        Some(IpAddr::V4(address)) => address.octets().to_vec(),
+        Some(IpAddr::V6(address)) => address.octets().to_vec(),
+        None => Vec::new(),
     };
     if let Some(link_local) = route.attrs.link_local_next_hop() {
         octets.extend_from_slice(&link_local.octets());

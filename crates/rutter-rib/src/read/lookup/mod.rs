@@ -198,6 +198,9 @@ impl RouteFilter {
     }
 
     fn has_next_hop(&self, attrs: &AttrSet) -> bool {
-        !self.next_hops.is_empty() && self.next_hops.contains(&attrs.next_hop())
+        !self.next_hops.is_empty()
+            && attrs
+                .next_hop()
+                .is_some_and(|next_hop| self.next_hops.contains(&next_hop))
     }
 }

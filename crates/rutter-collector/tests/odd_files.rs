@@ -1,0 +1,329 @@
+//! Odd MRT files: `rutter mrt` prints them like bgpdump where that is right, and `rutter sql --mrt` says the same.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// Decodes hex; white space is ignored.
+fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text
+        .bytes()
+        .filter(|b| !b.is_ascii_whitespace())
+        .map(|b| char::from(b).to_digit(16).expect("a hex digit") as u8)
+        .collect();
+    digits
+        .chunks(2)
+        .map(|pair| pair[0] << 4 | pair[1])
+        .collect()
+}
+
+fn record(kind: u16, subtype: u16, body: &[u8]) -> Vec<u8> {
+    let mut out = 1_700_000_000u32.to_be_bytes().to_vec();
+    out.extend(kind.to_be_bytes());
+    out.extend(subtype.to_be_bytes());
+    out.extend((body.len() as u32).to_be_bytes());
+    out.extend(body);
+    out
+}
+
+/// The peers 192.0.2.11 AS64501 and 2001:db8::11 AS200000.
+fn peers() -> Vec<u8> {
+    let body = "09090909 0000 0002 02 00000009 c000020b 0000fbf5
+        03 00000009 20010db8000000000000000000000011 00030d40";
+    record(13, 1, &hex(body))
+}
+
+/// A table record with one entry. `prefix` has the length and the octets, `path_id` the path identifier or nothing.
+fn entry(subtype: u16, prefix: &str, peer: &str, path_id: &str, attributes: &str) -> Vec<u8> {
+    let attributes = hex(attributes);
+    let head = format!("00000000 {prefix} 0001 {peer} 6553f100 {path_id}");
+    let mut body = hex(&head);
+    body.extend((attributes.len() as u16).to_be_bytes());
+    body.extend(attributes);
+    record(13, subtype, &body)
+}
+
+fn ipv4(attributes: &str) -> Vec<u8> {
+    entry(2, "18 c63364", "0000", "", attributes)
+}
+
+/// An UPDATE of a BGP4MP record. Two-octet subtypes have two-octet AS numbers in the record, too.
+fn message(kind: u16, subtype: u16, attributes: &str, nlri: &str) -> Vec<u8> {
+    let (attributes, nlri) = (hex(attributes), hex(nlri));
+    let as4 = matches!(subtype, 4 | 7 | 9 | 11);
+    let mut body = match kind {
+        17 => 250_000u32.to_be_bytes().to_vec(),
+        _ => Vec::new(),
+    };
+    body.extend(hex(if as4 {
+        "0000fbf5 0000fbf4"
+    } else {
+        "fbf5 fbf4"
+    }));
+    body.extend(hex("0000 0001 c000020b c0000201"));
+    body.extend([0xff; 16]);
+    body.extend((23 + attributes.len() as u16 + nlri.len() as u16).to_be_bytes());
+    body.extend([2, 0, 0]);
+    body.extend((attributes.len() as u16).to_be_bytes());
+    body.extend(attributes);
+    body.extend(nlri);
+    record(kind, subtype, &body)
+}
+
+const WIDE: &str = "400101 00 400206 0201 0000fbf5 400304 c0000201";
+const NARROW: &str = "400101 00 400204 0201 fbf5 400304 c0000201";
+const NLRI: &str = "18 cb0071";
+/// The same with path identifier 5.
+const NLRI_5: &str = "00000005 18 cb0071";
+
+/// Records in which `bgpdump -m` and we agree.
+fn like_bgpdump() -> Vec<u8> {
+    let global = "20010db8000000000000000000000011";
+    let short = format!("400101 00 400206 0201 00030d40 800e11 10 {global}");
+    let whole =
+        format!("400101 00 400206 0201 00030d40 800e1c 0002 01 10 {global} 00 30 20010db80001");
+    let v6 = "30 20010db80001";
+    [
+        peers(),
+        entry(8, "18 c63364", "0000", "00000007", WIDE),
+        entry(10, v6, "0001", "00000009", &short),
+        entry(4, v6, "0001", "", &short),
+        entry(4, v6, "0001", "", &whole),
+        ipv4(&format!("{WIDE} c00708 00000000 c0000209")),
+        ipv4("400101 00 40020a 0202 0000fbf5 00000000 400304 c0000201"),
+        ipv4("400101 00 400206 0201 0000fbf5 400304 00000000"),
+        message(16, 9, WIDE, NLRI_5),
+        message(16, 8, NARROW, NLRI_5),
+        message(17, 9, WIDE, NLRI_5),
+        message(16, 7, WIDE, NLRI),
+        message(16, 6, NARROW, NLRI),
+        message(17, 7, WIDE, NLRI),
+        message(16, 4, &format!("{WIDE} c008c8 0102"), NLRI),
+    ]
+    .concat()
+}
+
+/// A file with everything that is odd.
+fn odd() -> Vec<u8> {
+    [
+        like_bgpdump(),
+        hex("5f5e105b 0011 0001 00000002 0000"),
+        ipv4("400101 00 400206 0901 0000fbf5 400304 c0000201"),
+        ipv4("400101 00 400206 0201 0000fbf5"),
+        entry(
+            4,
+            "30 20010db80002",
+            "0001",
+            "",
+            "400101 00 400206 0201 00030d40",
+        ),
+        message(16, 4, "400101 00 400206 0201 0000fbf5 800e02 0002", ""),
+        message(
+            16,
+            4,
+            "400101 00 400206 0201 0000fbf5 800e0d 0001 02 04 c0000201 00 18 cb0071",
+            "",
+        ),
+        record(
+            5,
+            1,
+            &[
+                &hex("fbf5 c000020b fbf4 c0000201 0000 0012")[..],
+                &hex(NARROW),
+                &hex(NLRI),
+            ]
+            .concat(),
+        ),
+        record(13, 3, &[0; 9]),
+        entry(2, "18 c63365", "0009", "", WIDE),
+        message(16, 4, WIDE, "18 cb0072"),
+    ]
+    .concat()
+}
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("rutter-odd-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.0.join(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn run(arguments: &[&str], file: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rutter-collect"));
+    command.args(arguments).arg(file).output().unwrap()
+}
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn path_identifiers_local_messages_and_aggregators_are_printed_like_bgpdump() {
+    let folder = Folder::new("like");
+    let file = folder.file("file", &like_bgpdump());
+    let ours = text(run(&["mrt"], &file).stdout);
+    let bgpdump = Command::new("bgpdump")
+        .args(["-m", "-v"])
+        .arg(&file)
+        .output();
+    let of_bgpdump = text(bgpdump.unwrap().stdout);
+    assert_eq!(ours.lines().count(), 14, "{ours}");
+    assert_eq!(ours, of_bgpdump);
+}
+
+/// bgpdump reads these AS numbers wrongly.
+#[test]
+fn aggregators_with_as_numbers_of_the_other_size_are_printed() {
+    let folder = Folder::new("aggregator");
+    let bytes = [
+        peers(),
+        ipv4(&format!("{WIDE} c00706 fbf6 c0000209")),
+        message(16, 1, &format!("{NARROW} c00708 0000fbf6 c0000209"), NLRI),
+        message(16, 11, WIDE, NLRI_5),
+    ];
+    let output = run(&["mrt"], &folder.file("file", &bytes.concat()));
+    let lines = text(output.stdout);
+    let lines: Vec<&str> = lines.lines().collect();
+    assert!(lines[0].ends_with("|NAG|64502 192.0.2.9|"), "{lines:?}");
+    assert!(lines[1].ends_with("|NAG|64502 192.0.2.9|"), "{lines:?}");
+    let local = "BGP4MP_LOCAL_AP|1700000000|A|192.0.2.11|64501|203.0.113.0/24|5|64501|IGP|";
+    assert!(lines[2].starts_with(local), "{lines:?}");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+/// The report names each fault with its number of records, and printer and SQL report the same.
+#[test]
+fn one_report_and_one_status_for_printer_and_sql() {
+    let folder = Folder::new("report");
+    let file = folder.file("odd", &odd());
+    let printer = run(&["mrt"], &file);
+    let query = "SELECT count(*) AS n FROM routes";
+    let sql = run(&["sql", query, "--mrt"], &file);
+    let report = text(printer.stderr);
+    let summary = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| line.contains("odd: "));
+        lines.map(str::to_owned).collect()
+    };
+    assert_eq!(summary(&report), summary(&text(sql.stderr)));
+    assert_eq!(
+        (printer.status.code(), sql.status.code()),
+        (Some(1), Some(1))
+    );
+    for line in [
+        "error: FILE: 5 of 25 records could not be read, or not completely: ",
+        "1 × the record ends too early",
+        "1 × AS_PATH: undefined path segment type (RFC 7606 §7.2)",
+        "1 × MP_REACH_NLRI: too short for its fixed fields (RFC 7606 §7.11)",
+        "1 × COMMUNITIES: the length exceeds the attributes (RFC 7606 §4)",
+        "1 × no PEER_INDEX_TABLE before it names its peer",
+        "note: FILE: 4 of 25 records were read as they stand, although an RFC forbids a value: ",
+        "2 × NEXT_HOP: mandatory, but missing (RFC 7606 §3 (d))",
+        "1 × AGGREGATOR: AS number 0 (RFC 7607 §2)",
+        "1 × AS_PATH: AS number 0 (RFC 7607 §2)",
+        "note: FILE: 2 of 25 records hold other things than IPv4 and IPv6 unicast routes: ",
+        "1 × UPDATE with IPv4 multicast routes",
+        "1 × RIB_IPV4_MULTICAST",
+    ] {
+        let line = line.replace("FILE", &file.display().to_string());
+        assert!(report.contains(&line), "{line} in {report}");
+    }
+}
+
+/// A file whose values are forbidden, but complete, is no failure.
+#[test]
+fn a_file_that_can_be_read_completely_exits_with_0() {
+    let folder = Folder::new("status");
+    let zero = ipv4("400101 00 40020a 0202 0000fbf5 00000000 400304 c0000201");
+    let file = folder.file("zero", &[peers(), zero].concat());
+    for arguments in [
+        &["mrt"][..],
+        &["sql", "SELECT as_path FROM routes", "--csv", "--mrt"],
+    ] {
+        let output = run(arguments, &file);
+        let report = text(output.stderr);
+        assert!(
+            report.contains("note: ") && report.contains("AS number 0"),
+            "{report}"
+        );
+        assert!(text(output.stdout).contains("64501 0"));
+        assert_eq!(output.status.code(), Some(0));
+    }
+}
+
+/// `peer AS prefix path-id [path] origin next-hop` of each route that remains after the lines.
+fn printed(file: &Path) -> Vec<String> {
+    let mut routes = std::collections::BTreeMap::new();
+    for line in text(run(&["mrt", "--json"], file).stdout).lines() {
+        let row: Value = serde_json::from_str(line).unwrap();
+        let of = |name: &str| match &row[name] {
+            Value::String(text) => text.clone(),
+            Value::Null => String::new(),
+            other => other.to_string(),
+        };
+        let peer = format!("{},{}", of("peer_address"), of("peer_asn"));
+        let key = (peer.clone(), format!("{},{}", of("prefix"), of("path_id")));
+        match &*of("kind") {
+            _ if row["local"] == true => {}
+            "state-change" if row["new"] == 6 => {}
+            "state-change" => routes.retain(|(known, _), _| *known != peer),
+            "withdraw" => drop(routes.remove(&key)),
+            _ => {
+                let values = [of("as_path"), of("origin"), of("next_hop"), of("med")];
+                routes.insert(key, values.join(","));
+            }
+        }
+    }
+    let lines = routes.into_iter();
+    let mut lines: Vec<String> = lines
+        .map(|((peer, key), values)| format!("{peer},{key},{values}"))
+        .collect();
+    lines.sort();
+    lines
+}
+
+fn asked(file: &Path) -> Vec<String> {
+    let query = "SELECT peer_address, peer_asn, prefix, path_id, as_path, origin, next_hop, med FROM routes";
+    let output = text(run(&["sql", query, "--csv", "--mrt"], file).stdout);
+    let mut lines: Vec<String> = output
+        .lines()
+        .skip(1)
+        .map(|line| line.replace('"', ""))
+        .collect();
+    lines.sort();
+    lines
+}
+
+#[test]
+fn printer_and_sql_agree_on_every_file_of_the_corpus() {
+    let folder = Folder::new("corpus");
+    let mut files = vec![folder.file("odd", &odd())];
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/mrt");
+    files.extend(
+        fs::read_dir(corpus)
+            .unwrap()
+            .map(|entry| entry.unwrap().path()),
+    );
+    assert!(files.len() >= 4);
+    for file in files {
+        let printed = printed(&file);
+        assert!(!printed.is_empty(), "{}", file.display());
+        assert_eq!(printed, asked(&file), "{}", file.display());
+    }
+}

@@ -1,0 +1,157 @@
+//! The routes of UPDATEs and of table entries, as they stand in a file.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use rutter_net::{AfiSafi, Family, Ipv4Prefix, Ipv6Prefix, Prefix};
+use rutter_wire::attr::{AttrContext, Attributes, Fault, Malformed, code, parse_reported};
+use rutter_wire::{nlri, update};
+
+use crate::{RecordOutcome, Skipped, Unreadable};
+
+/// Reads UPDATEs. Its buffers are reused.
+#[derive(Default)]
+pub struct UpdateReader {
+    block: Vec<u8>,
+    withdrawn: Vec<(Prefix, u32)>,
+    announced: Vec<(Prefix, u32)>,
+    mp_announced: Vec<(Prefix, u32)>,
+    faults: Vec<Malformed>,
+}
+
+/// The content of one UPDATE: everything that can be read, also if an RFC forbids it.
+pub struct UpdateRoutes<'a> {
+    /// The attributes in canonical form, with four-octet AS numbers.
+    pub attributes: Attributes<'a>,
+    /// The octets of the next hop in MP_REACH_NLRI.
+    pub mp_next_hop: &'a [u8],
+    /// The next hop of `announced`, if there is one.
+    pub next_hop: Option<IpAddr>,
+    /// The next hop of `mp_announced`, if there is one.
+    pub mp_next_hop_address: Option<IpAddr>,
+    /// The withdrawn routes with their path identifiers.
+    pub withdrawn: &'a [(Prefix, u32)],
+    /// The routes in the UPDATE's own NLRI.
+    pub announced: &'a [(Prefix, u32)],
+    /// The routes in MP_REACH_NLRI.
+    pub mp_announced: &'a [(Prefix, u32)],
+    /// The strongest fault.
+    pub outcome: RecordOutcome,
+}
+
+/// The form of an UPDATE.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UpdateForm {
+    /// AS numbers take four octets.
+    pub as4: bool,
+    /// NLRI have path identifiers.
+    pub add_path: bool,
+}
+
+impl UpdateReader {
+    /// Reads the body of an UPDATE.
+    pub fn read<'a>(
+        &'a mut self,
+        body: &'a [u8],
+        form: UpdateForm,
+    ) -> Result<UpdateRoutes<'a>, Unreadable> {
+        let sections = update::split(body).map_err(|_| Unreadable::Update)?;
+        let context = AttrContext {
+            as4: form.as4,
+            external: false,
+            accept_as_set: true,
+            has_ipv4_nlri: !sections.nlri.is_empty(),
+        };
+        self.faults.clear();
+        let attributes = parse_reported(sections.attributes, &context, &mut self.faults);
+        let path = form.add_path;
+        let mut outcome = RecordOutcome::Read;
+        self.withdrawn.clear();
+        self.announced.clear();
+        self.mp_announced.clear();
+        let mut nlri = |field, bytes, into: &mut Vec<_>| {
+            outcome = outcome.and(routes(field, bytes, path, into));
+        };
+        let ipv4 = (AfiSafi::IPV4_UNICAST, None);
+        nlri(ipv4, sections.withdrawn, &mut self.withdrawn);
+        nlri(ipv4, sections.nlri, &mut self.announced);
+        if let Some(unreach) = attributes.mp_unreach() {
+            let field = (unreach.afi_safi, Some(code::MP_UNREACH_NLRI));
+            nlri(field, unreach.withdrawn, &mut self.withdrawn);
+        }
+        let reach = attributes.mp_reach();
+        if let Some(reach) = reach {
+            let field = (reach.afi_safi, Some(code::MP_REACH_NLRI));
+            nlri(field, reach.nlri, &mut self.mp_announced);
+        }
+        for fault in &self.faults {
+            outcome = outcome.and(outcome_of(fault, &attributes));
+        }
+        let (next_hop, mp_next_hop_address) = (attributes.next_hop(), attributes.mp_next_hop());
+        let has_octets = reach.is_some_and(|reach| !reach.next_hop.is_empty());
+        if !self.mp_announced.is_empty() && !has_octets && mp_next_hop_address.is_none() {
+            outcome = outcome.and(RecordOutcome::Odd(NO_NEXT_HOP));
+        }
+        self.block.clear();
+        attributes.write_canonical(&mut self.block);
+        Ok(UpdateRoutes {
+            attributes: Attributes::from_canonical(&self.block),
+            mp_next_hop: reach.map_or(&[], |reach| reach.next_hop),
+            next_hop: next_hop.map(IpAddr::V4),
+            mp_next_hop_address,
+            withdrawn: &self.withdrawn,
+            announced: &self.announced,
+            mp_announced: &self.mp_announced,
+            outcome,
+        })
+    }
+}
+
+/// Appends the prefixes of an NLRI field. After a fault, `into` holds the prefixes before it.
+fn routes(
+    (afi_safi, code): (AfiSafi, Option<u8>),
+    bytes: &[u8],
+    add_path: bool,
+    into: &mut Vec<(Prefix, u32)>,
+) -> RecordOutcome {
+    let result = match afi_safi.family() {
+        Some(Family::Ipv4Unicast) => {
+            let mut parsed: Vec<(u32, Ipv4Prefix)> = Vec::new();
+            let result = nlri::parse_ipv4(bytes, add_path, &mut parsed);
+            into.extend(parsed.into_iter().map(|(id, prefix)| (prefix.into(), id)));
+            result
+        }
+        Some(Family::Ipv6Unicast) => {
+            let mut parsed: Vec<(u32, Ipv6Prefix)> = Vec::new();
+            let result = nlri::parse_ipv6(bytes, add_path, &mut parsed);
+            into.extend(parsed.into_iter().map(|(id, prefix)| (prefix.into(), id)));
+            result
+        }
+        None if bytes.is_empty() => Ok(()),
+        None => return RecordOutcome::Skipped(Skipped::Family(afi_safi)),
+    };
+    let named = result.map_err(|fault| Unreadable::Part(Malformed { code, ..fault }));
+    named.into()
+}
+
+fn outcome_of(fault: &Malformed, attributes: &Attributes<'_>) -> RecordOutcome {
+    let reach = attributes.mp_reach();
+    match fault.fault {
+        // A route of the router's own.
+        Fault::NextHopNotHost if attributes.next_hop() == Some(Ipv4Addr::UNSPECIFIED) => {
+            RecordOutcome::Read
+        }
+        // `read` reports that it is missing.
+        Fault::NextHopLength(_) if reach.is_some_and(|reach| reach.next_hop.is_empty()) => {
+            RecordOutcome::Read
+        }
+        _ if attributes.is_hidden_by(fault) => Unreadable::Part(*fault).into(),
+        _ => RecordOutcome::Odd(*fault),
+    }
+}
+
+/// Routes in MP_REACH_NLRI without a next hop.
+const NO_NEXT_HOP: Malformed = Malformed {
+    code: Some(code::NEXT_HOP),
+    offset: 0,
+    fault: Fault::Missing,
+};
