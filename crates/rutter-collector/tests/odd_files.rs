@@ -233,7 +233,7 @@ fn one_report_and_one_status_for_printer_and_sql() {
         "1 × MP_REACH_NLRI: too short for its fixed fields (RFC 7606 §7.11)",
         "1 × COMMUNITIES: the length exceeds the attributes (RFC 7606 §4)",
         "1 × no PEER_INDEX_TABLE before it names its peer",
-        "note: FILE: 4 of 25 records were read as they stand, although an RFC forbids a value: ",
+        "note: FILE: 4 of 25 records were read as they stand, although an RFC forbids it: ",
         "2 × NEXT_HOP: mandatory, but missing (RFC 7606 §3 (d))",
         "1 × AGGREGATOR: AS number 0 (RFC 7607 §2)",
         "1 × AS_PATH: AS number 0 (RFC 7607 §2)",

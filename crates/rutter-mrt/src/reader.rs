@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
         };
         let unreadable = "could not be read, or not completely";
         line("error", &counts.unreadable, unreadable);
-        let odd = "were read as they stand, although an RFC forbids a value";
+        let odd = "were read as they stand, although an RFC forbids it";
         line("note", &counts.odd, odd);
         let skipped = "hold other things than IPv4 and IPv6 unicast routes";
         line("note", &counts.skipped, skipped);

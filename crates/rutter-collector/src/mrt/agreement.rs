@@ -102,7 +102,7 @@ fn printer_and_loader_agree_on_every_mutant() {
     for seed in std::fs::read_dir(folder).expect("the seeds") {
         let seed = std::fs::read(seed.expect("a seed").path()).expect("a readable seed");
         let mutants = (0..seed.len()).flat_map(|at| {
-            [seed[at], 0, 1, 0xff, seed[at] ^ 0x10].map(|octet| {
+            [0, 0xff, seed[at] ^ 0x10].map(|octet| {
                 let mut mutant = seed.clone();
                 mutant[at] = octet;
                 mutant
