@@ -341,7 +341,7 @@ const OLD_FORM: UpdateForm = UpdateForm {
 /// The families of an UPDATE's routes.
 #[derive(Clone, Copy)]
 struct Families {
-    /// Those that the table holds.
+    /// The families that the table holds.
     read: PerFamily<bool>,
     /// There are others.
     others: bool,

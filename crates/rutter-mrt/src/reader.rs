@@ -34,9 +34,9 @@ struct Kinds {
 
 /// The number of records of a file that are reported one by one: unreadable ones, and as many odd ones.
 const REPORTED_RECORDS: u64 = 5;
-/// The number of texts that the summary of a file names.
+/// The number of strings that the summary of a file names.
 const NAMED_KINDS: usize = 8;
-/// The number of texts that are kept apart. A file can hold any record type.
+/// The number of strings that are kept apart. A file can hold any record type.
 const MAX_KINDS: usize = 1_000;
 /// The text of all further ones.
 const OTHER: &str = "other";
