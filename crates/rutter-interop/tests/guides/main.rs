@@ -41,7 +41,12 @@ impl Folder {
     /// Runs a script of the folder as root of its own network, processes and `/run`, with `rutter` in the path. Nothing
     /// outlives the script.
     fn run(&self, script: &str) -> String {
-        let mut folders = vec![program().parent().expect("a folder").to_owned()];
+        let python = here().join("../../target/python/bin");
+        assert!(
+            python.exists(),
+            "no {python:?}: run tools/install-test-deps"
+        );
+        let mut folders = vec![program().parent().expect("a folder").to_owned(), python];
         let path = env::var_os("PATH").unwrap_or_default();
         folders.extend(env::split_paths(&path));
         folders.extend(["/usr/sbin".into(), "/sbin".into()]);
@@ -49,7 +54,7 @@ impl Folder {
         let mut command = Command::new("unshare");
         command.args(["--net", "--mount", "--pid", "--fork", "--kill-child"]);
         command.args(["sh", "-c"]).arg(
-            "mount -t proc proc /proc && mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /var/lib && ip link set lo up && exec timeout 120 sh \"$0\"",
+            "mount -t proc proc /proc && mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /var/lib && ip link set lo up && exec timeout 120 sh $0",
         );
         let command = command.arg(script).env("PATH", path).current_dir(&self.0);
         output_of(command).unwrap_or_else(|error| panic!("{error}"))
@@ -92,13 +97,68 @@ fn the_first_collector_runs_as_its_guide_says() {
 }
 
 #[test]
-fn rutter_replaces_the_bird_of_the_guide_route_by_route() {
-    let folder = Folder::new("bird");
-    let one = |language| blocks("from-bird.md", language).remove(0);
-    folder.write("bird.conf", &one("bird"));
-    folder.write("rutter.toml", &one("toml"));
-    let script = here().join("tests/guides/from_bird.sh");
-    fs::copy(script, folder.0.join("from_bird.sh")).unwrap();
-    let output = folder.run("from_bird.sh");
+fn the_stream_has_the_lines_of_a_script_under_exabgp() {
+    let folder = Folder::new("exabgp");
+    let commands = blocks("from-exabgp.md", "sh").join("\n");
+    folder.write("guide.sh", &format!("set -eu\n{commands}"));
+    let output = folder.run("guide.sh");
+    let lines = "announced 45.10.0.0/16 3311\nannounced 45.10.11.0/24 3311\nwithdrawn 45.10.11.0/24";
+    assert!(output.contains(lines), "{output}");
+}
+
+/// Runs another daemon and Rutter with the files of a guide and the same members, and compares the routes that each
+/// member receives.
+fn rutter_replaces(daemon: &str, files: &[(&str, String)]) {
+    let folder = Folder::new(daemon);
+    for (name, text) in files {
+        folder.write(name, text);
+    }
+    let script = here().join("tests/guides/same_routes.sh");
+    fs::copy(script, folder.0.join("same_routes.sh")).unwrap();
+    let output = folder.run(&format!("same_routes.sh {daemon}"));
     assert!(output.contains("all steps passed"), "{output}");
+}
+
+/// The only block of a document that is in a language.
+fn block(document: &str, language: &str) -> String {
+    let [block] = blocks(document, language).try_into().expect("one block");
+    block
+}
+
+#[test]
+fn rutter_replaces_the_bird_of_the_guide_route_by_route() {
+    let guide = "from-bird.md";
+    let files = [
+        ("bird.conf", block(guide, "bird")),
+        ("rutter.toml", block(guide, "toml")),
+    ];
+    rutter_replaces("bird", &files);
+}
+
+#[test]
+fn rutter_replaces_the_openbgpd_of_the_guide_route_by_route() {
+    let guide = "from-openbgpd.md";
+    let files = [
+        ("openbgpd.conf", block(guide, "openbgpd")),
+        ("rutter.toml", block(guide, "toml")),
+    ];
+    rutter_replaces("openbgpd", &files);
+}
+
+/// ARouteServer itself makes BIRD's configuration from the files of the guide, which Rutter then reads.
+#[test]
+fn rutter_replaces_arouteserver_and_bird_route_by_route() {
+    let [general, clients] = blocks("from-arouteserver.md", "yaml")
+        .try_into()
+        .expect("two files");
+    let validator = "protocol rpki validator {
+        roa4 { table RPKI4; };
+        remote \"127.0.0.1\" port 3323;
+    }";
+    let files = [
+        ("general.yml", general),
+        ("clients.yml", clients),
+        ("rpki_rtr_config.local", validator.to_owned()),
+    ];
+    rutter_replaces("arouteserver", &files);
 }

@@ -1,5 +1,5 @@
-# Runs a route server with each configuration of docs/from-bird.md, and writes the routes that each member receives.
-# The folder has bird.conf and rutter.toml from the document.
+# Runs a route server with each of the two configurations of a guide, and compares the routes that each member receives.
+# $1 is the guide: bird, openbgpd or arouteserver. The folder has the files of the guide.
 set -eu
 export LC_ALL=C
 
@@ -65,10 +65,13 @@ routes() {
 }
 
 # Without those that the checks reject, that communities keep away, and that are the member's own. AS3312 may not have
-# the best route to 45.2.0.0/24, so it receives the second.
-printf '%s\n' 45.1.0.0/24 45.12.0.0/24 45.13.0.0/24 45.2.0.0/24 45.67.1.0/24 >prefixes.11
-printf '%s\n' 45.1.0.0/24 45.13.0.0/24 45.2.0.0/24 45.66.0.0/24 >prefixes.12
-printf '%s\n' 45.1.0.0/24 45.12.0.0/24 45.2.0.0/24 45.3.0.0/24 45.66.0.0/24 45.67.1.0/24 >prefixes.13
+# the best route to 45.2.0.0/24, so it receives the second. $1 is what AS3311 receives for destinations where the best
+# route is its own.
+expect() {
+    printf '%s\n' $1 45.12.0.0/24 45.13.0.0/24 45.67.1.0/24 | sort >prefixes.11
+    printf '%s\n' 45.1.0.0/24 45.13.0.0/24 45.2.0.0/24 45.66.0.0/24 >prefixes.12
+    printf '%s\n' 45.1.0.0/24 45.12.0.0/24 45.2.0.0/24 45.3.0.0/24 45.66.0.0/24 45.67.1.0/24 >prefixes.13
+}
 
 network
 cat >vrps.json <<END
@@ -104,19 +107,64 @@ member 13 '
     if net = 45.2.0.0/24 then bgp_path.prepend(3313);
     if net = 45.14.0.0/24 then bgp_next_hop = 192.0.2.12;'
 
-step BIRD
-bird -f -c bird.conf -s server.ctl 2>bird.log &
+# Makes BIRD's configuration from the files of ARouteServer, without a question to any server.
+generate() {
+    files=$(python3 -c 'import os, pierky.arouteserver as a; print(os.path.dirname(a.__file__))')
+    cat >arouteserver.yml <<END
+cfg_dir: "$PWD"
+logging_config_file: "$files/config.d/log.ini"
+cfg_bogons: "$files/config.d/bogons.yml"
+templates_dir: "$files/templates"
+check_new_release: False
+END
+    mkdir cache
+    arouteserver bird --cfg arouteserver.yml --ip-ver 4 --target-version 2.0.11 --local-files-dir "$PWD" -o generated.conf
+}
+
+# Becomes the other daemon.
+other() {
+    case $1 in
+    bird) exec bird -f -c bird.conf -s server.ctl ;;
+    arouteserver)
+        generate
+        exec bird -f -c generated.conf -s server.ctl
+        ;;
+    openbgpd)
+        mkdir -p /run/openbgpd
+        chmod 600 openbgpd.conf
+        exec bgpd -d -f openbgpd.conf
+        ;;
+    esac
+}
+
+# OpenBGPD does not send a member the second best route if the best one is the member's own.
+step "$1"
+case $1 in
+openbgpd) expect "" ;;
+*) expect "45.1.0.0/24 45.2.0.0/24" ;;
+esac
+other "$1" 2>"$1.log" &
 server=$!
-received bird
+received "$1"
 kill $server
-wait $server
+wait $server || true
 
 step Rutter
-rutter run rutter.toml 2>rutter.log &
+expect "45.1.0.0/24 45.2.0.0/24"
+case $1 in
+arouteserver) set -- "$1" --arouteserver general.yml clients.yml --lan 192.0.2.0/24 --rtr 127.0.0.1:3323 ;;
+*) set -- "$1" rutter.toml ;;
+esac
+other=$1
+shift
+rutter run "$@" 2>rutter.log &
 server=$!
 received rutter
 for member in 11 12 13; do
-    diff bird.$member rutter.$member
+    if grep -vxFf rutter.$member "$other.$member"; then
+        echo "$other sends these routes to member $member, and Rutter does not"
+        exit 1
+    fi
     cat rutter.$member
 done
 kill $server
