@@ -4,6 +4,7 @@ use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
 
 use crate::adj_rib_in::attr_set::AttrStore;
 use crate::adj_rib_in::epochs::EpochSet;
+use crate::adj_rib_in::route::Route;
 use crate::adj_rib_in::shard::Stored;
 use crate::adj_rib_in::table::{Destination, Id};
 use crate::topology::Topology;
@@ -70,8 +71,11 @@ impl Rib {
             tables += topology.audiences.about_bytes() as usize;
             topology.routes()
         };
-        let more = routes.saturating_sub(destinations as u64);
-        sets + index + tables as u64 + more * OUTGROWN_BYTES
+        // As if all destinations had the same number. The first two routes of each lie inline.
+        let destinations = destinations as u64;
+        let listed = routes.saturating_sub(2 * destinations);
+        let lists = listed * ROUTE + listed.min(destinations) * LIST;
+        sets + index + tables as u64 + lists
     }
 
     /// The bytes that a neighbor is charged for: its attribute sets, and an upper bound for its routes, those that wait to
@@ -149,8 +153,10 @@ const fn route_bytes<K>() -> u64 {
     (size_of::<Destination<K>>() + 2 * (size_of::<Id>() + 1)) as u64
 }
 
-/// About the bytes of a further route of a destination.
-const OUTGROWN_BYTES: u64 = 24;
+/// The bytes of a route in a list, and those of a list besides its third and further routes: the first two, and the
+/// allocator's own.
+const ROUTE: u64 = size_of::<Route>() as u64;
+const LIST: u64 = 3 * ROUTE;
 
 /// The destinations visited under one hold of a shard's lock.
 const SLICE: usize = 8 * 1024;
