@@ -148,7 +148,7 @@ fn beside_honest_members(
     more: &str,
     capabilities: &[Capability],
     attack: impl Fn(u32) -> Vec<u8> + Sync,
-) -> (Folder, rutter_daemon::Handle) {
+) -> (Folder, rutter_daemon::Handle, Speaker) {
     let folder = Folder::new(name);
     let members = [
         member(1, 64501, more),
@@ -178,7 +178,7 @@ fn beside_honest_members(
         }
     });
     assert_eq!(status(&folder).established, 3);
-    (folder, daemon)
+    (folder, daemon, attacker)
 }
 
 /// Ends the attack when it is dropped, also if the honest members failed.
@@ -227,9 +227,10 @@ fn sweeps_in_a_loop_do_not_stop_honest_members() {
         .concat()
     };
     let capabilities = [Capability::EnhancedRouteRefresh];
-    let (folder, _daemon) = beside_honest_members("sweeps", "", &capabilities, |round| {
-        one_cycle(round).repeat(20)
-    });
+    let (folder, _daemon, _attacker) =
+        beside_honest_members("sweeps", "", &capabilities, |round| {
+            one_cycle(round).repeat(20)
+        });
     assert!(
         attacker_row(&folder)
             .session
@@ -243,7 +244,8 @@ fn sweeps_in_a_loop_do_not_stop_honest_members() {
 #[test]
 fn messages_that_are_logged_do_not_stop_honest_members() {
     let message = refresh(AfiSafi::IPV6_UNICAST, Subtype::Request).repeat(200);
-    let (folder, _daemon) = beside_honest_members("log-lines", "", &[], |_| message.clone());
+    let (folder, _daemon, _attacker) =
+        beside_honest_members("log-lines", "", &[], |_| message.clone());
     let lines = ask(&folder, Request::Log { follow: false });
     assert!(lines.len() < 100, "{}", lines.len());
 }
@@ -264,7 +266,7 @@ fn paths_without_end_are_not_kept_and_do_not_stop_honest_members() {
     let capabilities = [Capability::AddPath(vec![offer])];
     let more = "add-path = { receive = true }";
     // After 100 rounds the same paths come again.
-    let (folder, _daemon) =
+    let (folder, _daemon, _attacker) =
         beside_honest_members("paths", more, &capabilities, |round| paths(round % 100));
     let row = attacker_row(&folder);
     assert!(row.families[0].received <= 1_024, "{:?}", row.families);
@@ -286,7 +288,7 @@ fn routes_that_flap_and_empty_updates_do_not_stop_honest_members() {
     round.extend(&withdrawal);
     round.extend(announcement(&[]));
     let round = round.repeat(50);
-    let (_folder, _daemon) = beside_honest_members("flaps", "", &[], |_| round.clone());
+    let (_folder, _daemon, _attacker) = beside_honest_members("flaps", "", &[], |_| round.clone());
 }
 
 /// Half-open requests, and connections without one, give way.
