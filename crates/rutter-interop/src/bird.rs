@@ -51,6 +51,12 @@ impl Bird {
         Ok(text)
     }
 
+    /// Changes the TCP MD5 key. BIRD resets its session for that.
+    pub fn change_key(&mut self, key: &str) {
+        self.setup.peer.password = Some(key.to_owned());
+        self.reconfigure();
+    }
+
     fn reconfigure(&self) {
         let text = config(&self.setup, &self.routes);
         write_file(&self.setup.folder.join("c.conf"), &text);

@@ -286,3 +286,57 @@ fn a_router_between_an_upstream_and_its_own_network() {
     holds(&inside, [&from_upstream]);
     holds(&other, [&from_upstream]);
 }
+
+/// The number of times that the session of host 2 was established.
+fn established_count(lab: &Lab, rutter: &Rutter) -> Option<u64> {
+    let session = rutter.session(lab.address(2)).ok()?;
+    session["established-count"].as_u64()
+}
+
+/// Rutter changes what BIRD is sent, the hold time and the TCP MD5 key, and the session goes on. Then BIRD changes its key too,
+/// for which it resets its own session.
+#[test]
+fn live_changes_and_a_new_md5_key_reset_no_session_of_bird() {
+    let key = |peer: &mut Peer| peer.password = Some("first-key".to_owned());
+    let keys = "password = \"first-key\"";
+    let (lab, rutter, mut bird, mut watcher) = watched(keys, Bird::start, key);
+    let reload = |keys: &str| {
+        let members = member(lab.address(2), A, keys) + &member(lab.address(3), B, "");
+        rutter
+            .reload(&members)
+            .unwrap_or_else(|error| panic!("{error}"));
+    };
+    let to_bird = Route::new("45.3.0.0/24", "10.77.0.3", &[B, 3_333]);
+    watcher.announce(std::slice::from_ref(&to_bird));
+    holds(&bird, [&to_bird]);
+
+    reload(
+        "password = \"first-key\"\nhold-time = \"45s\"\nprepend-rs-as = true\ndescription = \"bird\"",
+    );
+    let longer = eventually("BIRD receives the path with another AS", || {
+        let received = bird.received()?;
+        let path = received.iter().next().map(|route| route.as_path.clone());
+        path.filter(|path| path.len() == 3)
+            .ok_or(format!("{received:?}"))
+    });
+    assert_eq!(longer[1..], [B, 3_333]);
+    reload(&format!("{keys}\nhold-time = \"45s\""));
+    holds(&bird, [&to_bird]);
+
+    reload("password = \"second-key\"\nhold-time = \"45s\"");
+    let all = routes(A, 2, 1);
+    bird.announce(&all);
+    holds(&watcher, &all);
+    assert_eq!(established_count(&lab, &rutter), Some(1));
+
+    bird.change_key("second-key");
+    eventually(
+        "BIRD is back with the new key",
+        || match established_count(&lab, &rutter) {
+            Some(2) if bird.established() => Ok(()),
+            other => Err(format!("{other:?}")),
+        },
+    );
+    holds(&watcher, &all);
+    holds(&bird, [&to_bird]);
+}
