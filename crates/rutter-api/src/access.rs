@@ -1,9 +1,9 @@
-//! What a client of a socket may do, and the record of what it did.
+//! The rights of a socket's clients, and the record of their actions.
 
 use crate::answer::{Failure, RowSink, answer};
 use crate::{Backend, ClearHow, Done, Request, SourceAction};
 
-/// What the clients of a socket may do.
+/// The rights of a socket's clients.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
     /// Everything.
@@ -15,9 +15,9 @@ pub enum Access {
 /// The client of a connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Caller {
-    /// What it may do.
+    /// Its rights.
     pub access: Access,
-    /// Who it is, for the audit log: `alice (uid 1000, pid 4711)`.
+    /// Its name in the audit log: `alice (uid 1000, pid 4711)`.
     pub who: String,
 }
 

@@ -13,11 +13,11 @@ use crate::{Change, ChangeRow};
 /// A filter of changes. A change must meet all conditions; the default matches all changes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ChangeFilter {
-    /// Of this neighbor: name, address or `AS64500`. A best route concerns the senders of the old and the new one.
+    /// Changes of this neighbor: name, address or `AS64500`. A best route concerns the senders of the old and the new one.
     pub peer: Option<String>,
-    /// Of this prefix and everything inside it.
+    /// Changes of this prefix and everything inside it.
     pub within: Option<Prefix>,
-    /// Of these kinds: names of [`Change::KINDS`]; empty: of all.
+    /// Changes of these kinds: names of [`Change::KINDS`]; empty: of all.
     pub kinds: Vec<String>,
 }
 

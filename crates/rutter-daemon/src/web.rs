@@ -30,7 +30,7 @@ pub(crate) fn looking_glass(shared: &Arc<Shared>, web: &Web) -> io::Result<WebSe
     WebServer::start(web.listen, backend, settings)
 }
 
-/// Who may read what.
+/// The tokens and their roles.
 pub(crate) fn access(web: &Web) -> Access {
     let role = |role| match role {
         WebRole::Nothing => Role::Nobody,

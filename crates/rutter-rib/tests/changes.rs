@@ -147,7 +147,7 @@ fn a_log_that_nobody_reads_ends_and_its_reader_learns_it() {
     assert!(log.read(next + 2, 10).is_err());
     lab.withdraw(0, NET);
 
-    // The clock went back meanwhile. The numbers do not.
+    // The clock went back. The numbers do not.
     let later = lab.rib.watch_changes(100, START);
     assert!(later.next_number() > next + 2);
     assert!(later.read(next + 2, 10).is_err(), "a change was missed");

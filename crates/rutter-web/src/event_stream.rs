@@ -161,7 +161,7 @@ impl PartSource for EventStream {
     }
 }
 
-/// Tells the client its place in the log, from which it may continue. It is no event.
+/// The client's place in the log, from which it may continue. It is no event.
 fn place(reader: &ChangeReader) -> Bytes {
     Bytes::from(format!("id: {}\n\n", reader.last_number()))
 }

@@ -33,7 +33,7 @@ pub(crate) struct Responder {
     pub(crate) waiting: ByteBudget,
     /// The answers that are computed or wait for a thread. An answer whose client has gone still counts until it ends.
     pub(crate) answers: Arc<Semaphore>,
-    /// Who may read what.
+    /// The tokens and their roles.
     pub(crate) rules: Rules,
     /// The places of clients that read the stream of changes.
     pub(crate) event_clients: Arc<Semaphore>,
@@ -41,7 +41,7 @@ pub(crate) struct Responder {
     pub(crate) birdwatcher: RwLock<Option<BirdwatcherSettings>>,
 }
 
-/// What a request came with.
+/// The sender of a request, and the connection.
 pub(crate) struct From {
     pub(crate) source: IpAddr,
     pub(crate) progress: Arc<OpenConnection>,

@@ -1,4 +1,4 @@
-//! Who may read what: tokens and their roles.
+//! Tokens, and the roles of their owners.
 
 use std::sync::{PoisonError, RwLock};
 
@@ -7,7 +7,7 @@ use ring::digest::{SHA256, digest};
 
 use crate::problem::Problem;
 
-/// What a client may read. A later role includes the earlier ones.
+/// The role of a client. A later role includes the earlier ones.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Role {
     /// Nothing.
@@ -21,7 +21,7 @@ pub enum Role {
 /// A token of which only the hash is known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Token {
-    /// What its owner may read.
+    /// The role of its owner.
     pub role: Role,
     /// SHA-256 of the token.
     pub sha256: [u8; 32],

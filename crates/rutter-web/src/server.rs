@@ -43,7 +43,7 @@ pub struct WebSettings {
     pub site: Site,
     /// The requests a second that one address may make: after a pause, five times as many at once.
     pub requests_per_second: u32,
-    /// Who may read what.
+    /// The tokens and their roles.
     pub access: Access,
     /// Serve HTTPS with this certificate, and no plain HTTP.
     pub tls: Option<TlsFiles>,
@@ -270,7 +270,7 @@ async fn serve_tls(
 }
 
 /// Serves one connection until it ends, must give way or its time is over. An answer that is made while it is sent may take
-/// longer, as long as the client reads it.
+/// longer while the client reads it.
 async fn serve(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     from: SocketAddr,

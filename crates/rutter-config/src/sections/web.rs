@@ -27,7 +27,7 @@ section! {
         /// A file with tokens, relative to this file: a line each, with a role (`monitor` or `read`) and the SHA-256 of the token in hexadecimal digits. See docs/security.md.
         "token-file": "path", default "none", reload AtOnce
             => tokens: Vec<WebToken> = Vec::new();
-        /// What may be read without a token: `"read"` is everything, `"monitor"` the state of process, sessions and sources without routes.
+        /// The role of clients without a token: `"read"` reads everything, `"monitor"` the state of process, sessions and sources without routes.
         "anonymous": "`\"read\"`, `\"monitor\"`, `\"nothing\"`", default "`\"read\"`; with `token-file` `\"nothing\"`", reload AtOnce
             => anonymous: WebRole = WebRole::Read;
         /// A file with the certificate chain of the server (PEM), relative to this file: HTTPS instead of HTTP. The file is read again when it changes.
@@ -38,7 +38,7 @@ section! {
     }
 }
 
-/// What a client of `[web]` may read.
+/// The role of a client of `[web]`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WebRole {
     /// Nothing.
@@ -52,7 +52,7 @@ pub enum WebRole {
 /// A token of which the file has the hash.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WebToken {
-    /// What its owner may read.
+    /// The role of its owner.
     pub role: WebRole,
     /// SHA-256 of the token.
     pub sha256: [u8; 32],
@@ -131,9 +131,9 @@ fn token(line: &str) -> Option<WebToken> {
 /// The numbers of reject reasons that a looking glass knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReasonNumbers {
-    /// Those of ARouteServer.
+    /// The numbers of ARouteServer.
     ARouteServer,
-    /// Those of IXP Manager.
+    /// The numbers of IXP Manager.
     IxpManager,
 }
 

@@ -1,4 +1,4 @@
-//! Who may do what on the local sockets, and the record of it.
+//! The rights on the local sockets, and the record of changes.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

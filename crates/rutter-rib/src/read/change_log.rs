@@ -252,7 +252,7 @@ pub(crate) struct Watching {
     next: u64,
 }
 
-/// What a shard does before and after it changes a destination.
+/// The work of a shard before and after it changes a destination.
 pub(crate) trait Watch: Copy {
     /// The state of a destination before a change.
     type Before<K>;

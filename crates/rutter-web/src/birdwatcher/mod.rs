@@ -1,8 +1,7 @@
 //! The interface of birdwatcher, which Alice-LG and IXP Manager read: Rutter's answers with BIRD's names.
 //!
-//! A session is a protocol `R64511_192_0_2_11` with a table `T64511_192_0_2_11` of its own and a pipe
-//! `M64511_192_0_2_11` from there to the main tables `master4` and `master6`, so Alice-LG may be configured for one table
-//! or for many. Filtered routes, and routes that are not exported, carry their reason as a large community.
+//! A session is a protocol `R64511_192_0_2_11` with a table `T64511_192_0_2_11` of its own. A pipe `M64511_192_0_2_11`
+//! leads from there to the main tables `master4` and `master6`. So Alice-LG may be configured for one table or for many. Filtered routes, and routes that are not exported, carry their reason as a large community.
 
 mod protocols;
 mod question;
@@ -32,9 +31,9 @@ pub struct BirdwatcherSettings {
 /// The numbers of reject reasons that a looking glass knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReasonNumbers {
-    /// Those of ARouteServer, as `AS:65520:n`.
+    /// The numbers of ARouteServer, as `AS:65520:n`.
     ARouteServer,
-    /// Those of IXP Manager, as `AS:1101:n`.
+    /// The numbers of IXP Manager, as `AS:1101:n`.
     IxpManager,
 }
 

@@ -43,7 +43,7 @@ pub(super) fn withheld_community(name: &str) -> Option<(u32, u32)> {
 }
 
 fn ixp_manager(reason: &RejectRow, prefix: Prefix) -> u32 {
-    // Our reason does not tell too long from too short. No exchange accepts prefixes as short as these.
+    // Our reason covers too long and too short prefixes. No exchange accepts prefixes as short as these.
     let shortest = if prefix.addr().is_ipv4() { 16 } else { 32 };
     match reason.name.as_str() {
         "prefix-length" if prefix.len() < shortest => 2,

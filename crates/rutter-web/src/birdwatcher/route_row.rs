@@ -16,7 +16,7 @@ pub(super) struct ShownRoute<'a> {
     pub(super) peer: &'a RouteSource,
     pub(super) best: bool,
     pub(super) attributes: &'a AttributesRow,
-    /// A large community that tells the reason against the route.
+    /// A large community for the reason against the route.
     pub(super) reason: Option<[u32; 3]>,
 }
 

@@ -34,7 +34,7 @@ pub(super) fn address_of(name: &str, sessions: &[SessionRow]) -> Option<IpAddr> 
     addresses.find(|address| flat(*address) == wanted)
 }
 
-/// What a route tells of its session.
+/// The names of all sessions, for their routes.
 pub(super) struct SessionNames(HashMap<IpAddr, SessionName>);
 
 /// The name of a protocol, and when its session reached its state.
