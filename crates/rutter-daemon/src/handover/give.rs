@@ -174,12 +174,14 @@ fn check(shared: &Shared) -> Result<(), String> {
                 .to_owned(),
         );
     }
-    let mut diff = reload::compare(shared, None).map_err(|error| match error {
+    let words = |error| match error {
         ReloadError::Config(_) => {
             "the configuration file has errors: see `rutter check`".to_owned()
         }
         ReloadError::Other(text) => text,
-    })?;
+    };
+    shared.changes.check_confirmed().map_err(words)?;
+    let mut diff = reload::compare(shared, None).map_err(words)?;
     diff.needs_restart.clear();
     match diff.is_empty() {
         true => Ok(()),

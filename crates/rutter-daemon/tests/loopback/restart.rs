@@ -65,10 +65,14 @@ fn deferral(folder: &Folder) -> Option<SelectionDeferralRow> {
         })
 }
 
+/// The restart files, without those that are being written.
 fn restart_files(folder: &Folder) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(&folder.0).expect("the folder");
     let paths = entries.map(|entry| entry.expect("an entry").path());
-    let is_ours = |path: &PathBuf| path.display().to_string().contains("/restart");
+    let is_ours = |path: &PathBuf| {
+        let path = path.display().to_string();
+        path.contains("/restart") && !path.ends_with(".new")
+    };
     paths.filter(is_ours).collect()
 }
 
