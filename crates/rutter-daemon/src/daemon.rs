@@ -137,7 +137,6 @@ impl Daemon {
         let sockets = std::mem::take(&mut predecessor.listeners);
         let listeners = Listeners::inherit(&config.daemon.listen, sockets);
         let listeners = listeners.map_err(|error| refused(predecessor.fail(error.to_string())))?;
-        listeners.set_keys(None, &config);
         let start = Start {
             log,
             listeners,
@@ -284,6 +283,8 @@ impl Handle {
     /// otherwise.
     fn go_on(&mut self, polls: Vec<Poll>) -> Result<(), StartError> {
         let config = Arc::clone(&self.shared.config.read());
+        // Until now the listening sockets were those of the other process.
+        self.shared.listeners.set_keys(None, &config);
         self.run_reactors(polls)?;
         self.add_neighbors(&config);
         self.spawn_threads()?;
@@ -380,21 +381,21 @@ impl Handle {
                 hint,
             })
         };
-        let control = open(
-            &config.daemon.control_socket,
-            Access::Control,
-            "write another `daemon.control-socket`, or let the daemon's user write there",
-        )?;
-        let reading = config.daemon.read_only_socket.as_ref().map(|path| {
-            open(
+        // After a hand-over this is tried again until both are open.
+        if self.control.is_empty() {
+            self.control.push(open(
+                &config.daemon.control_socket,
+                Access::Control,
+                "write another `daemon.control-socket`, or let the daemon's user write there",
+            )?);
+        }
+        if let Some(path) = &config.daemon.read_only_socket {
+            self.control.push(open(
                 path,
                 Access::ReadOnly,
                 "write another `daemon.read-only-socket`, or let the daemon's user write there",
-            )
-        });
-        let reading = reading.transpose()?;
-        self.control.push(control);
-        self.control.extend(reading);
+            )?);
+        }
         Ok(())
     }
 
@@ -541,6 +542,9 @@ impl Handle {
 
     /// Completes the files of the archive, and lets the operator have the answer. Everything else is the successor's.
     fn end_after_handover(&mut self) {
+        if let Some((_, waker)) = self.acceptor.take() {
+            let _ = waker.wake();
+        }
         let outlets = std::mem::take(&mut *self.shared.outlets.lock());
         outlets.archive.into_iter().for_each(Archive::stop);
         self.shared.upgrades.wait_for_answer();

@@ -542,6 +542,11 @@ impl SessionDriver {
         }
     }
 
+    /// Returns whether some neighbor has yet to use its new TCP MD5 key.
+    pub(crate) fn changes_keys(&self) -> bool {
+        !self.key_changes.neighbors().is_empty()
+    }
+
     /// Finds out which neighbors use their new TCP MD5 keys.
     pub(crate) fn change_keys(&mut self) {
         let deadline = self.key_changes.next_deadline();

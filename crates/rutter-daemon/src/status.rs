@@ -169,7 +169,7 @@ impl PeerStatus {
         Ok(())
     }
 
-    fn counters(&self) -> [&AtomicU64; 6] {
+    fn counters(&self) -> [&AtomicU64; 7] {
         [
             &self.received.bytes,
             &self.sent.bytes,
@@ -177,6 +177,7 @@ impl PeerStatus {
             &self.paths_not_kept,
             &self.blocked_routes,
             &self.out_limit_exceeded,
+            &self.memory_limit_exceeded,
         ]
     }
 

@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 use crate::restart_record::state_file;
 use crate::shared::unix_us;
 
+/// The beginning of the action of a daemon that went back from a change.
+pub(crate) const WENT_BACK: &str = "went back";
 /// The configurations that are kept. The oldest are dropped first.
 const KEPT: usize = 20;
 /// The maximum size of all of them, bytes.
@@ -74,8 +76,16 @@ impl History {
 
     /// Returns the configuration with this number, or the one before that in force.
     pub(crate) fn find(&self, number: Option<u64>) -> Result<Entry, String> {
+        let has_gone_back = |last: &Entry| last.action.starts_with(WENT_BACK);
         let found = match number {
             Some(number) => self.entries.iter().find(|entry| entry.number == number),
+            // The one before is the one that failed.
+            None if self.entries.last().is_some_and(has_gone_back) => {
+                return Err(
+                    "the daemon went back by itself already; `rutter history` has the numbers of the others"
+                        .to_owned(),
+                );
+            }
             None => self.entries.iter().rev().nth(1),
         };
         found.cloned().ok_or_else(|| match number {

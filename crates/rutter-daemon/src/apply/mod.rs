@@ -13,16 +13,17 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use rutter_api::{Applied, ApplyOrder, HistoryRow, ReloadError, SessionState};
+use rutter_api::{Applied, ApplyOrder, AuditEntry, HistoryRow, ReloadError, SessionState};
 use rutter_config::{Config, ConfigSource, Diff};
 use rutter_net::Family;
 use rutter_rib::PeerId;
 
 pub(crate) use history::History;
 
-use crate::apply::history::{Entry, Ran};
+use crate::apply::history::{Entry, Ran, WENT_BACK};
 use crate::apply::own_file::StagedFile;
 use crate::apply::standing::{Guard, Limits, Standing, Standings};
+use crate::audit;
 use crate::privileges;
 use crate::reload;
 use crate::shared::Shared;
@@ -364,11 +365,18 @@ pub(crate) fn watch(shared: &Arc<Shared>, end: &Receiver<()>) {
     while end.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
         // Without the lock, a change might be confirmed while the daemon goes back.
         let _one_at_a_time = shared.reloading.lock();
-        if let Some(why) = reason_to_go_back(shared)
-            && let Err(error) = go_back(shared, &why)
-        {
-            let text = reload::describe(&error);
-            tracing::error!(error = %text, "cannot go back to the configuration before");
+        if let Some(why) = reason_to_go_back(shared) {
+            let outcome = go_back(shared, &why).map_err(|error| reload::describe(&error));
+            if let Err(error) = &outcome {
+                tracing::error!(%error, "cannot go back to the configuration before");
+            }
+            let outcome = outcome.as_ref().map(|_| why.as_str());
+            let entry = AuditEntry {
+                who: "the daemon",
+                action: "go back",
+                outcome: outcome.map_err(String::as_str),
+            };
+            audit::record(shared, entry);
         }
     }
 }
@@ -400,7 +408,7 @@ fn go_back(shared: &Arc<Shared>, why: &str) -> Result<Diff, ReloadError> {
     match result {
         Ok(diff) => {
             tracing::warn!(why, "went back to the configuration before");
-            let action = format!("went back: {why}");
+            let action = format!("{WENT_BACK}: {why}");
             let changes = &shared.changes;
             changes.record(&change.back, &change.back_text, &action, "the daemon");
             shared.loaded.lock().last_error = Some(format!("went back from a change: {why}"));

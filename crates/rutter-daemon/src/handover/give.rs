@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use rutter_api::ReloadError;
+use rutter_config::Config;
 use rutter_rib::{ClientStream, HeldTable, TableTotals};
 use rutter_wire::handover::{BadRecord, Reader, VERSION, Writer};
 
@@ -129,6 +130,7 @@ pub(crate) fn serve(shared: &Arc<Shared>, requests: &Receiver<Reply>) {
 }
 
 fn upgrade(shared: &Arc<Shared>) -> Result<String, String> {
+    let config = Arc::clone(&shared.config.read());
     check(shared)?;
     let program = shared.upgrades.program.lock().clone();
     let program = program.ok_or("this daemon is part of another program: start that again")?;
@@ -138,7 +140,7 @@ fn upgrade(shared: &Arc<Shared>) -> Result<String, String> {
     let version = successor.greet(shared)?;
     let until = Instant::now() + PATIENCE;
     loop {
-        if let Some(passed) = attempt(shared, &mut successor)? {
+        if let Some(passed) = attempt(shared, &config, &mut successor)? {
             let pid = successor.child.id();
             service_manager::notify(&format!("MAINPID={pid}"));
             // The successor learns from the end of the connection that this process has ended.
@@ -272,11 +274,23 @@ struct Passed {
 type HeldThread<'a> = MutexGuard<'a, Option<Reactor>>;
 
 /// Holds the daemon still and passes it on. `None`: it cannot be held still at this moment. After an error it goes on.
-fn attempt(shared: &Shared, successor: &mut Successor) -> Result<Option<Passed>, String> {
-    let Some(_reloading) = shared.reloading.try_lock_for(RETRY) else {
+fn attempt(
+    shared: &Shared,
+    config: &Arc<Config>,
+    successor: &mut Successor,
+) -> Result<Option<Passed>, String> {
+    let Some(reloading) = shared.reloading.try_lock_for(RETRY) else {
         return Ok(None);
     };
-    let Some(_publishing) = shared.sources.hold(RETRY) else {
+    // While the new process started, somebody may have changed the file, reloaded it, or applied another one.
+    check(shared)?;
+    if !Arc::ptr_eq(config, &shared.config.read()) {
+        return Err(
+            "the configuration changed while the new process started; run `rutter upgrade` again"
+                .to_owned(),
+        );
+    }
+    let Some(publishing) = shared.sources.hold(RETRY) else {
         return Ok(None);
     };
     let begin = Instant::now();
@@ -289,6 +303,14 @@ fn attempt(shared: &Shared, successor: &mut Successor) -> Result<Option<Passed>,
     if !threads.iter().all(is_quiet) {
         return Ok(None);
     }
+    let changes_keys =
+        |thread: &mut HeldThread<'_>| thread.as_mut().is_some_and(|r| r.driver().changes_keys());
+    if threads.iter_mut().any(changes_keys) {
+        return Err(
+            "a neighbor does not use its new TCP MD5 key yet; the log names it. Try again when it does"
+                .to_owned(),
+        );
+    }
     let mut streams = Vec::new();
     for reactor in threads.iter_mut().filter_map(|thread| thread.as_mut()) {
         let peers = reactor.driver().peers.iter_mut();
@@ -298,10 +320,11 @@ fn attempt(shared: &Shared, successor: &mut Successor) -> Result<Option<Passed>,
     let Some(held) = shared.rib.hold(&mut streams) else {
         return Ok(None);
     };
-    match pass(&threads, &held, successor) {
+    match pass(shared, &threads, &held, successor) {
         Ok((sessions, totals)) => {
-            // The sockets are the successor's now: these threads never go on.
+            // The sockets are the successor's now: these threads never go on, and nobody changes this process any more.
             threads.into_iter().for_each(std::mem::forget);
+            std::mem::forget((reloading, publishing));
             Ok(Some(Passed {
                 sessions,
                 totals,
@@ -318,6 +341,7 @@ fn attempt(shared: &Shared, successor: &mut Successor) -> Result<Option<Passed>,
 
 /// Passes everything on, up to the word to go.
 fn pass(
+    shared: &Shared,
     threads: &[HeldThread<'_>],
     table: &HeldTable<'_>,
     successor: &mut Successor,
@@ -342,6 +366,9 @@ fn pass(
     let counts = (ready.number("count"), ready.number("count"));
     if counts != (Ok(sessions as u64), Ok(totals.routes)) {
         return Err("the new process has other sessions or routes".to_owned());
+    }
+    if shared.stop_request.wait(Duration::ZERO).is_some() {
+        return Err("the daemon stops".to_owned());
     }
     successor.channel.send(Kind::Go, &[]).map_err(failed)?;
     Ok((sessions, totals))

@@ -129,6 +129,11 @@ fn a_change_that_nobody_confirms_goes_back() {
     let last = history(&folder).pop().expect("an entry");
     assert_eq!(last.action, "went back: nobody confirmed it in time");
     assert_refused(&ask(&folder, Request::Confirm), "no change waits");
+    // The configuration before is the one that nobody confirmed.
+    assert_refused(
+        &ask(&folder, Request::Rollback { number: None }),
+        "went back by itself",
+    );
 
     assert_done(&apply(&folder, &new, Some(600), None));
     two.expect_table(&["8.8.8.0/24"]);
