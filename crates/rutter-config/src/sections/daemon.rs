@@ -28,7 +28,7 @@ section! {
         /// A file to which a line of JSON is appended for each request to change the daemon: who, what and the outcome. The log has the same.
         "audit-log": "path", default "none", reload AtOnce
             => audit_log: Option<PathBuf> = None, read |i| i.path().map(Some);
-        /// The folder for what Rutter must know after a restart: which neighbors keep its routes meanwhile.
+        /// The folder for what Rutter must know after a restart: which neighbors keep its routes meanwhile, and the last configurations that ran.
         "state": "path", default "`\"/var/lib/rutter\"`", reload NextStart
             => state: PathBuf = "/var/lib/rutter".into(), read |i| i.named(PathRole::Folder);
         /// The most memory for the table. Above it, the sessions whose routes take the most are reset with Cease, Out of Resources, and neighbors that send much wait.

@@ -14,7 +14,7 @@ const OURS: u32 = 1_000;
 pub(super) const OWN_ROUTE: &str = "own-route";
 
 /// The names of the reasons to withhold a route, in the order of their numbers, from 1 on.
-pub(super) const WITHHELD: [&str; 7] = [
+pub(super) const WITHHELD: [&str; 8] = [
     OWN_ROUTE,
     "communities",
     "blackhole",
@@ -22,6 +22,7 @@ pub(super) const WITHHELD: [&str; 7] = [
     "role",
     "family",
     "path-limit",
+    "export-filter",
 ];
 
 /// Returns the community of a rejected route, after the AS of this server.

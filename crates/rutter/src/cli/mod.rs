@@ -427,9 +427,9 @@ Examples:
   rutter diff && rutter reload";
 
 const UPGRADE: &str = "\
-The daemon starts the program that is installed now, with its own options. The new process takes its
-sockets, sessions and routes, and the neighbors notice nothing. If it cannot, the old process goes on,
-and this command says why. The configuration file must be the one that is in force: reload first.
+The daemon starts the program that is installed now, with its own options. The new process takes
+its sockets, sessions and routes, and the neighbors notice nothing. If it cannot, the old process
+goes on, and this command says why. If the configuration file has changed, run `rutter reload` first.
 
 Examples:
   apt-get install --only-upgrade rutter && rutter upgrade";
