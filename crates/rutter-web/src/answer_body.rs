@@ -30,6 +30,7 @@ pub(crate) trait PartSource: Send + 'static {
 
 /// Sends the parts of a source.
 pub(crate) fn parts<S: PartSource>(source: S, progress: Arc<OpenConnection>) -> AnswerBody {
+    progress.begin_parts();
     PartBody {
         next: next_of(source),
         progress,
@@ -50,6 +51,12 @@ fn next_of<S: PartSource>(mut source: S) -> Next<S> {
 struct PartBody<S> {
     next: Next<S>,
     progress: Arc<OpenConnection>,
+}
+
+impl<S> Drop for PartBody<S> {
+    fn drop(&mut self) {
+        self.progress.end_parts();
+    }
 }
 
 impl<S: PartSource> Body for PartBody<S> {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use rutter_api::{ChangeFilter, ChangeReader, ChangeRow};
-use tokio::sync::OwnedSemaphorePermit;
+use rutter_limits::{ConnectionLimits, ConnectionSlot};
 use tokio::task::yield_now;
 use tokio::time::sleep;
 
@@ -26,8 +26,8 @@ pub(crate) const PATH: &str = "/api/v1/events";
 /// The media type of the stream.
 pub(crate) const KIND: &str = "text/event-stream";
 
-/// The largest number of clients at a time.
-pub(crate) const CLIENTS: usize = 64;
+/// The largest number of clients at a time, and of those from one network.
+const CLIENTS: (usize, usize) = (64, 16);
 
 /// Its parameters.
 pub(crate) const PARAMETERS: &[Parameter] = &[
@@ -66,12 +66,18 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// A client that has nothing to read is sent a sign of life in this time, which is shorter than the patience of proxies.
 const QUIET: Duration = Duration::from_secs(5);
 
+/// The places of clients.
+pub(crate) fn places() -> ConnectionLimits {
+    let (total, of_network) = CLIENTS;
+    ConnectionLimits::per_network(total, of_network)
+}
+
 /// The changes for one client.
 pub(crate) struct EventStream {
     responder: Arc<Responder>,
     reader: ChangeReader,
     progress: Progress,
-    _client: OwnedSemaphorePermit,
+    _client: ConnectionSlot,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -87,7 +93,7 @@ impl EventStream {
         responder: Arc<Responder>,
         query: &Query,
         last_id: Option<&str>,
-        client: OwnedSemaphorePermit,
+        client: ConnectionSlot,
     ) -> Result<Self, Problem> {
         let kinds = query.text("kind").unwrap_or_default();
         let kinds = kinds

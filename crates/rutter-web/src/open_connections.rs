@@ -10,6 +10,9 @@ use tokio::sync::Notify;
 
 /// A connection that has waited for a request for this time gives way.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// A connection gives way whose client has had room for no part of an answer for this time. The stream of changes has a part
+/// every few seconds.
+const PATIENCE_OF_ANSWER: Duration = Duration::from_secs(10);
 
 /// The open connections of a server.
 #[derive(Default)]
@@ -20,6 +23,8 @@ pub(crate) struct OpenConnection {
     network: IpAddr,
     /// The requests that are being answered: 0 or 1.
     requests: AtomicUsize,
+    /// The answers that are being sent in parts: 0 or 1.
+    sending: AtomicUsize,
     /// The time at which it was opened, or its last answer or part of an answer was ready.
     waits_since: Mutex<Instant>,
     /// The parts of answers that it had room for: it shows whether a client reads an answer that is made while it is sent.
@@ -44,6 +49,7 @@ impl OpenConnections {
         let connection = Arc::new(OpenConnection {
             network: network(from),
             requests: AtomicUsize::new(0),
+            sending: AtomicUsize::new(0),
             waits_since: Mutex::new(Instant::now()),
             parts: AtomicU64::new(0),
             gives_way: Notify::new(),
@@ -67,7 +73,7 @@ impl OpenConnections {
             (reached == LimitReached::Total || one.network == from)
                 && one.requests.load(Ordering::Relaxed) == 0
                 && !one.is_leaving.load(Ordering::Relaxed)
-                && one.waits_since().elapsed() >= PATIENCE
+                && one.waits_since().elapsed() >= one.patience()
         };
         let longest = all.iter().filter(may_go);
         let longest = longest.min_by_key(|one| one.waits_since());
@@ -93,6 +99,23 @@ impl OpenConnection {
     pub(crate) fn end_answer(&self) {
         *locked(&self.waits_since) = Instant::now();
         self.requests.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn patience(&self) -> Duration {
+        match self.sending.load(Ordering::Relaxed) {
+            0 => PATIENCE,
+            _ => PATIENCE_OF_ANSWER,
+        }
+    }
+
+    /// An answer in parts begins.
+    pub(crate) fn begin_parts(&self) {
+        self.sending.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// An answer in parts has ended.
+    pub(crate) fn end_parts(&self) {
+        self.sending.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// The connection has room for a part of an answer.

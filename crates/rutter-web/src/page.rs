@@ -8,7 +8,7 @@ use rutter_api::{Backend, Failure, Line, Request, RowSink};
 use crate::problem::Problem;
 
 /// The largest answer, bytes: a thousand routes take about one million.
-const LONGEST_ANSWER: usize = 16 << 20;
+pub(crate) const LONGEST_ANSWER: usize = 16 << 20;
 
 /// Answers a request as `{"rows":[…],"truncated":false}`, with `next` where more pages follow. Blocks while it computes.
 pub(crate) fn page(request: &Request, backend: &dyn Backend) -> Result<Vec<u8>, Problem> {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use hyper::header::{self, HeaderValue};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use rutter_api::{Backend, prometheus};
+use rutter_limits::ConnectionLimits;
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
@@ -36,7 +37,7 @@ pub(crate) struct Responder {
     /// The tokens and their roles.
     pub(crate) rules: Rules,
     /// The places of clients that read the stream of changes.
-    pub(crate) event_clients: Arc<Semaphore>,
+    pub(crate) event_clients: ConnectionLimits,
     /// The interface of birdwatcher, if it is on.
     pub(crate) birdwatcher: RwLock<Option<BirdwatcherSettings>>,
 }
@@ -112,21 +113,24 @@ impl Responder {
                 "this interface only reads: use GET",
             ));
         }
+        let (path, query) = (request.uri().path(), request.uri().query());
+        let needed = match bird {
+            Some(_) => Role::Read,
+            None => role_of(path),
+        };
+        let allowed = match self.site {
+            Site::LookingGlass => self.rules.check(request.headers(), needed),
+            Site::Metrics => Ok(()),
+        };
         if self.site != Site::Metrics {
+            // Only a client that may read keeps a connection while it waits.
             let patience = match bird {
-                Some(_) => LONGEST_TURN,
-                None => Duration::ZERO,
+                Some(_) if allowed.is_ok() => LONGEST_TURN,
+                _ => Duration::ZERO,
             };
             self.wait_for_turn(from.source, patience).await?;
         }
-        let (path, query) = (request.uri().path(), request.uri().query());
-        if self.site == Site::LookingGlass {
-            let needed = match bird {
-                Some(_) => Role::Read,
-                None => role_of(path),
-            };
-            self.rules.check(request.headers(), needed)?;
-        }
+        allowed?;
         match (self.site, bird) {
             (Site::Metrics, _) if path == "/metrics" => self.metrics().await,
             (Site::Metrics, _) => Err(Problem::new(
@@ -140,7 +144,7 @@ impl Responder {
             (Site::LookingGlass, None) if path == event_stream::PATH => {
                 let last_id = request.headers().get("last-event-id");
                 let last_id = last_id.and_then(|id| id.to_str().ok());
-                self.events(query.unwrap_or_default(), last_id, from.progress)
+                self.events(query.unwrap_or_default(), last_id, from)
             }
             (Site::LookingGlass, None) => self.file_or_page(path, query).await,
         }
@@ -189,16 +193,16 @@ impl Responder {
         self: Arc<Self>,
         query: &str,
         last_id: Option<&str>,
-        progress: Arc<OpenConnection>,
+        from: From,
     ) -> Result<Content, Problem> {
         let query = Query::new(event_stream::PATH, event_stream::PARAMETERS, "", query)?;
-        let client = Arc::clone(&self.event_clients).try_acquire_owned();
+        let client = self.event_clients.acquire(from.source);
         let client = client.map_err(|_| {
             let detail = "too many clients read the stream: try again later";
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
         })?;
         let stream = EventStream::open(self, &query, last_id, client)?;
-        Ok((event_stream::KIND, parts(stream, progress)))
+        Ok((event_stream::KIND, parts(stream, from.progress)))
     }
 
     async fn metrics(self: Arc<Self>) -> Result<Content, Problem> {

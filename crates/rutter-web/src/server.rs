@@ -107,7 +107,7 @@ impl WebServer {
             waiting: ByteBudget::new(WAITING_BYTES),
             answers: Arc::new(Semaphore::new(ANSWERS)),
             rules: Rules::new(settings.access),
-            event_clients: Arc::new(Semaphore::new(event_stream::CLIENTS)),
+            event_clients: event_stream::places(),
             birdwatcher: settings.birdwatcher.into(),
         });
         let shared = Arc::clone(&responder);
@@ -305,7 +305,10 @@ async fn serve(
     }
     loop {
         let before = place.connection.parts();
-        let ended = timeout(LAST_ANSWER_TIME, connection.as_mut()).await;
+        let ended = tokio::select! {
+            ended = timeout(LAST_ANSWER_TIME, connection.as_mut()) => ended,
+            () = place.connection.must_give_way() => return,
+        };
         if ended.is_ok() || place.connection.parts() == before {
             return;
         }

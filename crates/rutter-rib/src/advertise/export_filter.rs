@@ -1,6 +1,8 @@
 //! The export filters of the clients of a group: which routes they may receive, and in which form.
 
+use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use rutter_net::{Asn, Community, ExtendedCommunity, LargeCommunity, Prefix};
@@ -19,7 +21,8 @@ use crate::{AttrSet, PeerId};
 #[derive(Debug)]
 pub(crate) struct ExportFilter {
     chain: FilterChain,
-    combinations: Combinations,
+    /// By sender: the routes of one neighbor must not use up the combinations of another.
+    combinations: Mutex<BTreeMap<PeerId, Arc<Combinations>>>,
     matched: Mutex<Vec<Option<Matched>>>,
 }
 
@@ -29,6 +32,8 @@ pub(crate) struct ExportFilter {
 struct Matched {
     set: AttrSet,
     peer: PeerId,
+    /// The AS of the sender: another neighbor may have its id later.
+    asn: Asn,
     /// The changes of import filters.
     changes: ChangesId,
     rules: RuleSet,
@@ -50,7 +55,7 @@ impl ExportFilter {
     pub fn new(chain: FilterChain) -> Self {
         ExportFilter {
             chain,
-            combinations: Combinations::default(),
+            combinations: Mutex::default(),
             matched: Mutex::default(),
         }
     }
@@ -69,7 +74,8 @@ impl ExportFilter {
                 if applied.is_empty() {
                     return Export::Accepted(ChangesId::NONE);
                 }
-                let changes = self.combinations.changes(&self.chain, applied, false);
+                let of_sender = Arc::clone(self.combinations.lock().entry(route.peer).or_default());
+                let changes = of_sender.changes(&self.chain, applied, false);
                 // With too many combinations, a route might go where it must not without its changes.
                 changes.map_or(Export::Rejected, Export::Accepted)
             }
@@ -92,8 +98,10 @@ impl ExportFilter {
 
     fn matching(&self, topology: &Topology, prefix: Prefix, route: &Route) -> RuleSet {
         let changes = topology.class(route).changes;
+        let asn = asn_of_sender(topology, route);
         let is_same = |held: &&Matched| {
-            held.set.same(&route.attrs) && held.peer == route.peer && held.changes == changes
+            held.set.same(&route.attrs)
+                && (held.peer, held.asn, held.changes) == (route.peer, asn, changes)
         };
         let place = place_of(route);
         let known = self.matched.lock();
@@ -110,6 +118,7 @@ impl ExportFilter {
         known[place] = Some(Matched {
             set: route.attrs.clone(),
             peer: route.peer,
+            asn,
             changes,
             rules,
         });
@@ -117,8 +126,7 @@ impl ExportFilter {
     }
 
     fn compare(&self, topology: &Topology, prefix: Prefix, route: &Route) -> RuleSet {
-        let sender = topology.peer(route.peer);
-        let sender = sender.map_or(Asn(0), |peer| peer.neighbor.remote_asn);
+        let sender = asn_of_sender(topology, route);
         let received = route.attrs.attributes();
         let next_hop = route.attrs.policy_next_hop();
         let matching = |attributes: &Attributes<'_>| {
@@ -134,6 +142,11 @@ impl ExportFilter {
             }
         }
     }
+}
+
+fn asn_of_sender(topology: &Topology, route: &Route) -> Asn {
+    let sender = topology.peer(route.peer);
+    sender.map_or(Asn(0), |peer| peer.neighbor.remote_asn)
 }
 
 /// Writes the attributes that conditions compare, as import filters leave them.

@@ -130,6 +130,23 @@ struct Latest {
     changes: VecDeque<LoggedChange>,
     /// The number of the next change.
     next: u64,
+    /// The bytes of the attributes in these changes.
+    bytes: usize,
+}
+
+/// The largest number of bytes of attributes that a log keeps: a peer decides how long its attributes are.
+const MOST_BYTES: usize = 32 << 20;
+
+impl TableChange {
+    fn attribute_bytes(&self) -> usize {
+        match self {
+            TableChange::Announced { attrs, .. } => attrs.block().len(),
+            TableChange::Best { after, .. } => {
+                after.as_ref().map_or(0, |(_, attrs)| attrs.block().len())
+            }
+            _ => 0,
+        }
+    }
 }
 
 impl ChangeLog {
@@ -139,6 +156,7 @@ impl ChangeLog {
             state: Mutex::new(Latest {
                 changes: VecDeque::new(),
                 next,
+                bytes: 0,
             }),
             unix_us: AtomicU64::new(next),
             capacity,
@@ -177,8 +195,13 @@ impl ChangeLog {
         let mut dropped: SmallVec<[LoggedChange; 4]> = SmallVec::new();
         let mut state = self.state.lock();
         for change in changes {
-            if state.changes.len() == self.capacity {
-                dropped.extend(state.changes.pop_front());
+            state.bytes += change.attribute_bytes();
+            while state.changes.len() >= self.capacity || state.bytes > MOST_BYTES {
+                let Some(oldest) = state.changes.pop_front() else {
+                    break;
+                };
+                state.bytes -= oldest.change.attribute_bytes();
+                dropped.push(oldest);
             }
             let number = state.next;
             state.next += 1;

@@ -10,7 +10,7 @@ use super::reasons::{OWN_ROUTE, reject_community, withheld_community};
 use super::route_row::{ShownRoute, write};
 use super::sessions::SessionNames;
 use super::{ReasonNumbers, envelope};
-use crate::page::failed;
+use crate::page::{LONGEST_ANSWER, failed};
 use crate::problem::Problem;
 
 /// A list of routes that is being sent.
@@ -211,6 +211,9 @@ struct Page<'a> {
 
 impl RowSink for Page<'_> {
     fn write_row(&mut self, line: &Line) -> io::Result<()> {
+        if self.json.len() > LONGEST_ANSWER {
+            return Err(io::Error::other("the destination has too many routes"));
+        }
         let Some(route) = self.list.shown(line, self.context.asn) else {
             return Ok(());
         };
