@@ -251,8 +251,7 @@ impl Samples {
     }
 }
 
-/// The clients of every daemon keep their sessions and all routes while ten processes follow one another, and each
-/// change that they announce in between arrives.
+/// The clients keep their sessions and all routes while ten processes follow one another.
 #[test]
 fn no_client_notices_ten_upgrades() {
     let mut exchange = Exchange::open();

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::thread;
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -39,8 +39,9 @@ type Reply = Sender<Result<String, String>>;
 enum Progress {
     #[default]
     Runs,
-    HandedOver,
-    /// The operator who asked for it has the answer.
+    /// Another process has taken over. This thread writes the answer to the operator who asked for it.
+    HandedOver(ThreadId),
+    /// The operator has the answer.
     Answered,
 }
 
@@ -82,17 +83,17 @@ impl UpgradeDesk {
         let sender = self.requests.lock().clone().ok_or_else(stops)?;
         sender.send(reply).map_err(|_| stops())?;
         drop(sender);
-        result.recv().map_err(|_| stops())?
+        let result = result.recv().map_err(|_| stops())?;
+        if result.is_ok() {
+            *self.progress.lock() = Progress::HandedOver(thread::current().id());
+        }
+        result
     }
 
-    fn handed_over(&self) {
-        *self.progress.lock() = Progress::HandedOver;
-    }
-
-    /// An answer on the control socket was written.
+    /// This thread has written an answer on the control socket.
     pub(crate) fn note_answer(&self) {
         let mut progress = self.progress.lock();
-        if *progress == Progress::HandedOver {
+        if *progress == Progress::HandedOver(thread::current().id()) {
             *progress = Progress::Answered;
             self.changed.notify_all();
         }
@@ -101,7 +102,7 @@ impl UpgradeDesk {
     /// Waits until the operator has the answer, or a moment.
     pub(crate) fn wait_for_answer(&self) {
         let mut progress = self.progress.lock();
-        let is_due = |progress: &mut Progress| *progress == Progress::HandedOver;
+        let is_due = |progress: &mut Progress| *progress != Progress::Answered;
         self.changed
             .wait_while_for(&mut progress, is_due, ANSWER_TIMEOUT);
     }
@@ -113,10 +114,7 @@ pub(crate) fn serve(shared: &Arc<Shared>, requests: &Receiver<Reply>) {
         let result = upgrade(shared);
         let is_done = result.is_ok();
         match &result {
-            Ok(text) => {
-                tracing::info!("{text}");
-                shared.upgrades.handed_over();
-            }
+            Ok(text) => tracing::info!("{text}"),
             Err(error) => tracing::error!(%error, "no upgrade: this process goes on"),
         }
         let _ = reply.send(result);
