@@ -14,8 +14,9 @@ use crate::origin_state_community;
 use crate::path_checks::PathChecks;
 use crate::path_verification;
 use crate::{
-    Class, Combinations, Evaluation, FilterData, FilterDecision, Finding, ImportRule, ImportSettings, NextHop,
-    NextHopRule, OtcIngress, RejectReason, RouteVerdict, RuleSet, findings, otc_on_receive,
+    Class, Combinations, Evaluation, FilterData, FilterDecision, Finding, ImportRule,
+    ImportSettings, NextHop, NextHopRule, OtcIngress, RejectReason, RouteVerdict, RuleSet,
+    findings, otc_on_receive,
 };
 
 /// The verdict on an attribute set.

@@ -102,7 +102,8 @@ fn the_stream_has_the_lines_of_a_script_under_exabgp() {
     let commands = blocks("from-exabgp.md", "sh").join("\n");
     folder.write("guide.sh", &format!("set -eu\n{commands}"));
     let output = folder.run("guide.sh");
-    let lines = "announced 45.10.0.0/16 3311\nannounced 45.10.11.0/24 3311\nwithdrawn 45.10.11.0/24";
+    let lines =
+        "announced 45.10.0.0/16 3311\nannounced 45.10.11.0/24 3311\nwithdrawn 45.10.11.0/24";
     assert!(output.contains(lines), "{output}");
 }
 
