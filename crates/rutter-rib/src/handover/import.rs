@@ -125,7 +125,9 @@ impl TableImport<'_> {
             .iter()
             .flat_map(|peer| Family::ALL.map(|family| (peer, family)))
         {
-            peer.counts.add(family, &self.tallies[id.index()][family]);
+            let tally = &self.tallies[id.index()][family];
+            peer.counts.add(family, tally);
+            topology.count_routes(tally);
         }
         drop(topology);
         for set in self.sets {
