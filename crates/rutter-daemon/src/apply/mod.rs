@@ -65,7 +65,7 @@ impl Changes {
             unconfirmed: Mutex::default(),
         };
         if let Some(ConfigSource::File(file)) = source
-            && let Ok(text) = std::fs::read_to_string(file)
+            && let Ok(text) = read(file)
         {
             changes.record(config, &text, "start", "the daemon");
         }
@@ -96,7 +96,7 @@ impl Changes {
     /// Records a reload of the daemon's own file.
     pub(crate) fn reloaded(&self, source: Option<&ConfigSource>, config: &Config, by: &str) {
         if let Some(ConfigSource::File(file)) = source
-            && let Ok(text) = std::fs::read_to_string(file)
+            && let Ok(text) = read(file)
         {
             self.record(config, &text, "reload", by);
         }
@@ -234,7 +234,7 @@ impl Change<'_> {
     /// Puts it in force and into the daemon's own file.
     fn put_in_force(&self, shared: &Arc<Shared>) -> Result<Applied, ReloadError> {
         let config = self.load(shared)?;
-        let has_text = std::fs::read_to_string(self.own).is_ok_and(|text| text == self.text);
+        let has_text = read(self.own).is_ok_and(|text| text == self.text);
         let staged = (!has_text).then(|| self.stage()).transpose()?;
         let put_in_place = || match staged {
             Some(staged) => {
