@@ -88,7 +88,12 @@ impl Application {
 
     /// The value of a setting that drivers ask for.
     pub(crate) fn setting(&self, name: &str) -> Option<String> {
-        let name = name.to_ascii_lowercase();
+        let name = match name.to_ascii_lowercase().as_str() {
+            "transaction isolation level" => "transaction_isolation".to_owned(),
+            "time zone" => "timezone".to_owned(),
+            "session authorization" => "session_authorization".to_owned(),
+            name => name.to_owned(),
+        };
         let found = self.settings().find(|(known, _)| *known == name);
         found.map(|(_, value)| value)
     }

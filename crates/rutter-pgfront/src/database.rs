@@ -11,7 +11,6 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
-use datafusion::sql::parser::Statement;
 
 use crate::application::Application;
 use crate::catalog;
@@ -132,22 +131,10 @@ impl Database {
     /// # Errors
     /// An error of the query.
     pub async fn plan(&self, sql: &str) -> Result<DataFrame, QueryError> {
-        self.plan_statement(self.parse(sql)?).await
-    }
-
-    /// Parses a query.
-    pub(crate) fn parse(&self, sql: &str) -> Result<Statement, QueryError> {
         let state = self.context.state();
         passes::TEXT_PASS(sql)?;
-        Ok(state.sql_to_statement(sql, &state.config_options().sql_parser.dialect)?)
-    }
-
-    /// Plans a parsed query.
-    pub(crate) async fn plan_statement(
-        &self,
-        mut statement: Statement,
-    ) -> Result<DataFrame, QueryError> {
-        let state = self.context.state();
+        let mut statement =
+            state.sql_to_statement(sql, &state.config_options().sql_parser.dialect)?;
         for pass in passes::STATEMENT_PASSES {
             pass(&mut statement, &self.application)?;
         }

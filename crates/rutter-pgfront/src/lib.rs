@@ -30,5 +30,6 @@ pub use application::{Application, FunctionDescription};
 pub use database::{Database, Limits};
 pub use error::QueryError;
 pub use functions::{Body, is_text, text_function};
+pub use limits::memory::octets as batch_bytes;
 pub use output::{Format, Printer};
 pub use protocol::{Access, ConnectionBounds, Server, ServerError, Settings, Tls, TlsError};

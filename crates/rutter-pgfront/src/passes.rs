@@ -27,7 +27,7 @@ use datafusion::sql::parser::Statement;
 
 use crate::application::Application;
 use crate::dialect::{self, time_zone};
-use crate::functions::{self, Casts, Dates, Operators};
+use crate::functions::{self, Casts, Dates, Operators, Signed};
 use crate::limits::complexity;
 use crate::limits::interruptible::Interruptible;
 use crate::plan::sort_order::Unordered;
@@ -57,8 +57,10 @@ pub fn expression_planners(
     // The application's own operators: lists are planned by now.
     planners.extend(application.operators.iter().cloned());
     planners.extend([
+        // Differences of unsigned integers.
+        Arc::new(Signed) as Arc<dyn ExprPlanner>,
         // Dates beside intervals.
-        Arc::new(Dates) as Arc<dyn ExprPlanner>,
+        Arc::new(Dates),
         // `substring(x FROM 2)` and `position(x IN y)`.
         Arc::new(UnicodeFunctionPlanner),
     ]);

@@ -1,12 +1,14 @@
 //! Casts to types that DataFusion lacks.
 
-use datafusion::logical_expr::sqlparser::ast::{ArrayElemTypeDef, DataType, Expr, Interval, Value};
+use datafusion::logical_expr::sqlparser::ast::{
+    ArrayElemTypeDef, DataType, ExactNumberInfo, Expr, Interval, Value,
+};
 use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::logical_expr::sqlparser::parser::Parser;
 
 use super::inet;
 use super::rewrite::{last, parsed};
-use crate::values::interval_words;
+use crate::values::Span;
 
 /// Rewrites a cast for DataFusion, if needed.
 pub fn rewritten_form(cast: &mut Expr) -> Option<Expr> {
@@ -56,10 +58,8 @@ pub fn interval(interval: &mut Interval) {
 }
 
 fn words(interval: &str) -> Option<Expr> {
-    parsed(&format!(
-        "'{}'",
-        interval_words(interval)?.replace('\'', "''")
-    ))
+    let span = Span::of_text(interval)?;
+    parsed(&format!("'{}'", span.words()))
 }
 
 /// DataFusion's equivalent of a PostgreSQL type.
@@ -80,7 +80,9 @@ fn plain(kind: &DataType) -> Option<DataType> {
         "int2" => "SMALLINT",
         "int4" => "INT",
         "int8" => "BIGINT",
-        "float4" | "float8" | "numeric" => "DOUBLE PRECISION",
+        "float4" => "REAL",
+        "float8" => "DOUBLE PRECISION",
+        "numeric" => "NUMERIC",
         "date" => "DATE",
         "timestamp" => "TIMESTAMP",
         "timestamptz" => "TIMESTAMPTZ",
@@ -101,9 +103,8 @@ pub fn name(kind: &DataType) -> Option<String> {
         DataType::Character(_) => "bpchar",
         DataType::Uuid => "uuid",
         DataType::JSON | DataType::JSONB => "json",
-        // All numbers with a fraction are floats of 64 bits.
-        DataType::Float(_) | DataType::Real | DataType::Numeric(_) => "float8",
-        DataType::Decimal(_) | DataType::Dec(_) => "float8",
+        // DataFusion's `float` has 32 bits, PostgreSQL's 64.
+        DataType::Float(ExactNumberInfo::Precision(25..) | ExactNumberInfo::None) => "float8",
         _ => return None,
     };
     Some(known.to_owned())
@@ -152,8 +153,8 @@ mod tests {
                 "network_cidr(CAST('10.0.0.0/8' AS TEXT))",
             ),
             ("x::float", "x::DOUBLE PRECISION"),
-            ("x::float(24)", "x::DOUBLE PRECISION"),
-            ("x::numeric(5, 2)", "x::DOUBLE PRECISION"),
+            ("x::float(53)", "x::DOUBLE PRECISION"),
+            ("x::float(24)", "x::FLOAT(24)"),
             ("'{a,b}'::text[]", "'{a,b}'::TEXT[]"),
             ("x::varchar", "x::VARCHAR"),
             ("x::numeric::int4", "x::NUMERIC::INT4"),

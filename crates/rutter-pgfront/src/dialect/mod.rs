@@ -4,10 +4,12 @@
 //! once; the other files hold one rewrite each.
 
 mod any_all;
+mod array_subquery;
 mod casts;
 mod column_names;
 mod empty_catalogs;
 mod inet;
+pub mod lexer;
 mod lists;
 pub mod literals;
 pub mod rewrite;
@@ -15,4 +17,4 @@ mod system_functions;
 pub mod time_zone;
 mod unsupported;
 
-pub use column_names::{folded as column_name, shown};
+pub use column_names::shown;

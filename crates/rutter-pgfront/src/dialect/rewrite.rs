@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArguments, ObjectName, ObjectNamePart, Query, Select,
-    SelectItem, SetExpr, Statement as Parsed, TableFactor, VisitMut as _, VisitorMut,
+    BinaryOperator, Expr, Function, FunctionArguments, LimitClause, ObjectName, ObjectNamePart,
+    Query, Select, SetExpr, Statement as Parsed, TableFactor, VisitMut as _, VisitorMut,
     visit_expressions,
 };
 use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
@@ -13,7 +13,8 @@ use datafusion::logical_expr::sqlparser::parser::Parser;
 use datafusion::sql::parser::Statement;
 
 use super::{
-    any_all, casts, column_names, empty_catalogs, inet, lists, system_functions, unsupported,
+    any_all, array_subquery, casts, column_names, empty_catalogs, inet, lists, system_functions,
+    unsupported,
 };
 use crate::application::Application;
 use crate::catalog::SCHEMA;
@@ -75,10 +76,7 @@ impl VisitorMut for DialectVisitor<'_> {
     }
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<DataFusionError> {
-        if query.fetch.is_some() {
-            let why = "FETCH FIRST is not offered: write LIMIT";
-            return refused_if(Some(why.to_owned()));
-        }
+        refused_if(inet::order_rows(query))?;
         refused_if(unsupported::query(&query.body))
     }
 
@@ -105,6 +103,7 @@ impl VisitorMut for DialectVisitor<'_> {
         if empty_catalogs::is_reduced(query) {
             (query.order_by, query.limit_clause) = (None, None);
         }
+        limit(query);
         ControlFlow::Continue(())
     }
 
@@ -121,6 +120,28 @@ fn refused_if(why: Option<String>) -> ControlFlow<DataFusionError> {
         Some(why) => ControlFlow::Break(DataFusionError::NotImplemented(why)),
         None => ControlFlow::Continue(()),
     }
+}
+
+/// `FETCH FIRST 5 ROWS ONLY` is `LIMIT 5`.
+fn limit(query: &mut Query) {
+    let rows = match &query.fetch {
+        Some(fetch) if !fetch.with_ties && !fetch.percent => {
+            fetch.quantity.clone().or_else(|| parsed("1"))
+        }
+        _ => return,
+    };
+    match &mut query.limit_clause {
+        Some(LimitClause::LimitOffset { limit, .. }) => *limit = rows,
+        None => {
+            query.limit_clause = Some(LimitClause::LimitOffset {
+                limit: rows,
+                offset: None,
+                limit_by: Vec::new(),
+            });
+        }
+        Some(_) => return,
+    }
+    query.fetch = None;
 }
 
 /// Rewrites an expression, if needed.
@@ -165,7 +186,7 @@ fn rewritten_form(expr: &mut Expr, application: &Application) -> Option<Expr> {
             expr,
             subquery,
             negated,
-        } => known_membership(expr, subquery, *negated),
+        } => among(expr, subquery, *negated),
         _ => None,
     }
 }
@@ -186,10 +207,8 @@ fn called(function: &mut Function, application: &Application) -> Option<Expr> {
     without_schema(&mut function.name);
     let name = last(&function.name)?.to_lowercase();
     match &mut function.args {
-        // Tools ask catalogues for lists that are always empty.
         FunctionArguments::Subquery(query) if name == "array" => {
-            let is_empty = empty_catalogs::is_reduced(query);
-            is_empty.then(|| parsed("CAST(ARRAY[] AS TEXT[])"))?
+            array_subquery::rewritten_form(query)
         }
         _ => lists::rewritten_form(&name, function)
             .or_else(|| system_functions::rewritten_form(&name, function, application)),
@@ -204,7 +223,7 @@ fn single(query: &mut Query) {
     if !empty_catalogs::reads_only_catalogues(select) || empty_catalogs::is_aggregated(select) {
         return;
     }
-    if let Some(value) = only_column(query)
+    if let Some(value) = array_subquery::value(query)
         && let Some(only) = parsed(&format!("max({value})"))
     {
         *value = only;
@@ -212,20 +231,8 @@ fn single(query: &mut Query) {
     }
 }
 
-/// The only column of a query.
-fn only_column(query: &mut Query) -> Option<&mut Expr> {
-    let SetExpr::Select(select) = query.body.as_mut() else {
-        return None;
-    };
-    match select.projection.as_mut_slice() {
-        [SelectItem::UnnamedExpr(value)] => Some(value),
-        [SelectItem::ExprWithAlias { expr, .. }] => Some(expr),
-        _ => None,
-    }
-}
-
 /// Replaces `IN (SELECT …)` with a known answer.
-fn known_membership(expr: &Expr, query: &Query, negated: bool) -> Option<Expr> {
+fn among(expr: &Expr, query: &Query, negated: bool) -> Option<Expr> {
     if empty_catalogs::is_reduced(query) {
         return parsed(if negated { "true" } else { "false" });
     }
@@ -302,6 +309,10 @@ mod tests {
             (
                 "SELECT upper('pg_catalog.x OPERATOR(pg_catalog.~)')",
                 "SELECT upper('pg_catalog.x OPERATOR(pg_catalog.~)') AS upper",
+            ),
+            (
+                "SELECT ARRAY(SELECT rolname FROM pg_roles ORDER BY 1)",
+                "SELECT gathered((SELECT array_agg(rolname ORDER BY rolname) FROM pg_catalog.pg_roles)) AS array",
             ),
             (
                 "SELECT (SELECT relname FROM pg_class c WHERE c.oid = d.oid) FROM pg_database d",

@@ -6,6 +6,8 @@ use datafusion::logical_expr::sqlparser::ast::{
     TableFactor, TableWithJoins, Value, WindowType,
 };
 
+use super::inet;
+
 /// Returns why an expression is refused.
 pub fn expression(expr: &Expr) -> Option<String> {
     let why = match expr {
@@ -23,12 +25,12 @@ pub fn expression(expr: &Expr) -> Option<String> {
             "a sign before an interval is not offered: write interval '-1 day'"
         }
         Expr::Tuple(_) => "rows of values are not compared: write a = x AND b = y",
-        _ => return None,
+        _ => return inet::refused(expr),
     };
     Some(why.to_owned())
 }
 
-/// Returns why `ARRAY(SELECT …)` is refused, if it does not read an empty catalogue.
+/// Returns why `ARRAY(SELECT …)` is refused, if it was not rewritten.
 pub fn list(expr: &Expr) -> Option<String> {
     let is_list = matches!(
         expr,
@@ -37,7 +39,10 @@ pub fn list(expr: &Expr) -> Option<String> {
             ..
         })
     );
-    is_list.then(|| "ARRAY(SELECT …) is not offered: write (SELECT array_agg(x) FROM …)".to_owned())
+    is_list.then(|| {
+        "ARRAY(SELECT …) takes one column, and no DISTINCT, GROUP BY, LIMIT or UNION: write ARRAY(SELECT x FROM (…) AS t)"
+            .to_owned()
+    })
 }
 
 /// DataFusion ignores clauses after a window's name.

@@ -9,7 +9,7 @@ use datafusion::common::tree_node::{Transformed, TreeNode as _, TreeNodeRecursio
 use datafusion::error::Result;
 use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::execution::session_state::SessionState;
-use datafusion::logical_expr::expr::{ScalarFunction, WindowFunction};
+use datafusion::logical_expr::expr::{GroupingSet, ScalarFunction, WindowFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{
     BinaryExpr, Expr, ExprSchemable as _, Like, LogicalPlan, Operator, ScalarUDF, Window,
@@ -18,7 +18,6 @@ use datafusion::logical_expr::{
 use datafusion::prelude::SessionContext;
 
 use super::bounded::{BOUNDED, Bounded};
-use super::inet;
 use super::intervals::check_order;
 use super::like::{ILIKE, LIKE};
 use super::operators::JOIN;
@@ -31,19 +30,18 @@ const PLAIN: &str = "arrow_typeof coalesce get_field greatest least nullif nvl v
     upper character_length left reverse right strpos substr \
     array_any_value array_distinct array_element array_has array_length array_ndims array_position array_remove_all \
     array_reverse array_slice array_sort cardinality empty flatten \
-    prefix_key network_inet network_cidr network_text network_order \
+    prefix_key network_inet network_cidr network_text \
     current_setting format_type relation_number relation_name type_number schema_number schema_name \
-    pg_get_function_result pg_get_function_arguments pg_get_function_identity_arguments";
+    gathered pg_get_function_result pg_get_function_arguments pg_get_function_identity_arguments";
 
 /// Aggregates, which count their memory as it grows.
-const AGGREGATES: &str = "approx_distinct array_agg avg bit_and bit_or bool_and bool_or corr count first_value \
+const AGGREGATES: &str = "approx_distinct array_agg avg bit_and bit_or bool_and bool_or corr count first_value grouping \
     last_value max median min percentile_cont stddev stddev_pop string_agg sum var var_pop";
 
 const WINDOWS: &str = "row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value";
 
-/// Aggregates that need much memory for each partition of a window, or for each row. A batch may have a partition for each
-/// row.
-const COSTLY: &str = "approx_distinct array_agg median percentile_cont string_agg";
+/// Aggregates that need much memory for each partition of a window. A batch may have a partition for each row.
+const COSTLY: &str = "approx_distinct median percentile_cont";
 
 /// Table functions, which make rows as they are read.
 const TABLES: &str = "generate_series";
@@ -52,6 +50,8 @@ const TABLES: &str = "generate_series";
 const BETWEEN: usize = 64;
 /// The most bytes of a literal argument of a window function.
 const LITERAL: usize = 256;
+/// The most grouping sets of a query.
+const MAX_GROUPING_SETS: usize = 64;
 
 fn is_in(list: &str, name: &str) -> bool {
     list.split_ascii_whitespace().any(|known| known == name)
@@ -96,36 +96,22 @@ pub fn register(context: &SessionContext, pool: &Arc<dyn MemoryPool>) {
 /// the like.
 pub fn admit(plan: LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
     let admitted = plan.transform_down_with_subqueries(|node| {
-        if let LogicalPlan::Aggregate(aggregate) = &node
-            && aggregate
-                .group_expr
-                .iter()
-                .any(|by| matches!(by, Expr::GroupingSet(_)))
-        {
-            return not_impl_err!(
-                "CUBE, ROLLUP and GROUPING SETS are not offered: write UNION ALL"
-            );
+        if let LogicalPlan::Aggregate(aggregate) = &node {
+            check_sets(&aggregate.group_expr)?;
         }
         if let LogicalPlan::Window(window) = &node {
             check_window(window)?;
         }
-        let mut node = node;
-        if let LogicalPlan::Sort(sort) = &mut node {
-            for by in &mut sort.expr {
+        if let LogicalPlan::Sort(sort) = &node {
+            for by in &sort.expr {
                 check_order(&by.expr, sort.input.schema())?;
-                if inet::is_network(&by.expr, &sort.input) {
-                    by.expr = inet::ordered(std::mem::take(&mut by.expr), state)?;
-                }
             }
         }
         // Other nodes refer to the value by its name.
         let names = NamePreserver::new(&node);
         node.map_expressions(|expr| {
             let name = names.save(&expr);
-            let expr = expr.transform_up(|part| {
-                let part = inet::by_address(part, state)?;
-                part.transform_data(|part| call(part, state))
-            })?;
+            let expr = expr.transform_up(|part| call(part, state))?;
             Ok(expr.update_data(|expr| name.restore(expr)))
         })
     })?;
@@ -313,6 +299,22 @@ fn unaliased(value: &Expr) -> &Expr {
             unaliased(&cast.expr)
         }
         value => value,
+    }
+}
+
+fn check_sets(by: &[Expr]) -> Result<()> {
+    let of = |expr: &Expr| match expr {
+        Expr::GroupingSet(GroupingSet::Cube(by)) => 1usize << by.len().min(32),
+        Expr::GroupingSet(GroupingSet::Rollup(by)) => by.len() + 1,
+        Expr::GroupingSet(GroupingSet::GroupingSets(sets)) => sets.len(),
+        _ => 1,
+    };
+    let sets = by.iter().map(of).fold(1, usize::saturating_mul);
+    match sets <= MAX_GROUPING_SETS {
+        true => Ok(()),
+        false => not_impl_err!(
+            "a query that groups by {sets} sets of columns: at most {MAX_GROUPING_SETS}"
+        ),
     }
 }
 

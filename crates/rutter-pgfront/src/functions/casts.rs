@@ -37,7 +37,7 @@ impl AnalyzerRule for Casts {
                 Some(text) => Ok(Transformed::yes(text)),
                 None => read(to, schema),
             },
-            Expr::ScalarFunction(call) => intervals::part(call, schema),
+            Expr::ScalarFunction(call) => intervals::epoch(call, schema),
             part => {
                 intervals::check(&part, schema)?;
                 Ok(Transformed::no(part))

@@ -2,12 +2,8 @@
 
 use std::net::IpAddr;
 
-use datafusion::common::not_impl_err;
-use datafusion::common::tree_node::Transformed;
 use datafusion::error::Result;
-use datafusion::execution::session_state::SessionState;
-use datafusion::logical_expr::expr::Sort;
-use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, ScalarUDF, binary_expr};
+use datafusion::logical_expr::ScalarUDF;
 
 use super::text_function::{Body, function};
 use crate::error::{INVALID, unreadable};
@@ -19,8 +15,8 @@ pub const CIDR: &str = "network_cidr";
 /// `x::inet::text`: with its length.
 pub const TEXT: &str = "network_text";
 
-/// Digits in the order of `inet`. Windows order by strings, and not by bytes.
-const ORDER: &str = "network_order";
+/// Bytes in the order of `inet`: IPv4 first, then by address, then the shorter prefix first.
+pub const KEY: &str = "prefix_key";
 
 /// The functions of this file.
 pub fn functions() -> Vec<ScalarUDF> {
@@ -28,105 +24,8 @@ pub fn functions() -> Vec<ScalarUDF> {
         function(INET, Body::Checked(inet)),
         function(CIDR, Body::Checked(cidr)),
         function(TEXT, Body::Checked(text)),
-        function(ORDER, Body::Text(|text| Some(order(&key(text)?)))),
-        // IPv4 first, then by address, then the shorter prefix first.
-        function("prefix_key", Body::Octets(key)),
+        function(KEY, Body::Octets(key)),
     ]
-}
-
-fn order(key: &[u8]) -> String {
-    key.iter().map(|octet| format!("{octet:02x}")).collect()
-}
-
-/// Returns whether an expression over the rows of a plan is a cast to `inet` or `cidr`.
-pub fn is_network(expr: &Expr, rows: &LogicalPlan) -> bool {
-    match expr {
-        Expr::Column(column) => {
-            let at = rows.schema().maybe_index_of_column(column);
-            at.is_some_and(|at| is_network_column(rows, at))
-        }
-        expr => is_cast(expr),
-    }
-}
-
-fn is_network_column(plan: &LogicalPlan, at: usize) -> bool {
-    let is_one = |exprs: &[Expr], rows| exprs.get(at).is_some_and(|of| is_network(of, rows));
-    match plan {
-        LogicalPlan::Projection(of) => is_one(&of.expr, &of.input),
-        LogicalPlan::Aggregate(of) => is_one(&of.group_expr, &of.input),
-        LogicalPlan::SubqueryAlias(_)
-        | LogicalPlan::Distinct(_)
-        | LogicalPlan::Filter(_)
-        | LogicalPlan::Sort(_)
-        | LogicalPlan::Limit(_)
-        | LogicalPlan::Union(_) => plan.inputs().iter().any(|rows| is_network_column(rows, at)),
-        _ => false,
-    }
-}
-
-fn is_cast(expr: &Expr) -> bool {
-    match expr {
-        Expr::Alias(named) => is_cast(&named.expr),
-        Expr::ScalarFunction(call) => [INET, CIDR].contains(&call.func.name()),
-        _ => false,
-    }
-}
-
-/// Orders networks by their addresses: their strings have another order.
-///
-/// # Errors
-/// For `min` and `max` of networks.
-pub fn by_address(part: Expr, state: &SessionState) -> Result<Transformed<Expr>> {
-    use Operator::{Gt, GtEq, Lt, LtEq};
-    let order = |by: &mut Vec<Sort>| -> Result<()> {
-        for by in by.iter_mut().filter(|by| is_cast(&by.expr)) {
-            by.expr = ordered(std::mem::take(&mut by.expr), state)?;
-        }
-        Ok(())
-    };
-    match part {
-        Expr::BinaryExpr(BinaryExpr {
-            left,
-            op: op @ (Lt | LtEq | Gt | GtEq),
-            right,
-        }) if is_cast(&left) || is_cast(&right) => {
-            let (left, right) = (ordered(*left, state)?, ordered(*right, state)?);
-            Ok(Transformed::yes(binary_expr(left, op, right)))
-        }
-        Expr::Between(of) if is_cast(&of.expr) || is_cast(&of.low) => {
-            not_impl_err!(
-                "BETWEEN of inet and cidr is not offered: write prefix::inet >= … AND prefix::inet <= …"
-            )
-        }
-        Expr::AggregateFunction(mut call) => {
-            if ["min", "max"].contains(&call.func.name()) && call.params.args.iter().any(is_cast) {
-                return not_impl_err!(
-                    "min and max of inet and cidr are not offered: write (array_agg(prefix ORDER BY prefix_key(prefix)))[1]"
-                );
-            }
-            order(&mut call.params.order_by)?;
-            Ok(Transformed::yes(Expr::AggregateFunction(call)))
-        }
-        Expr::WindowFunction(mut call) => {
-            order(&mut call.params.order_by)?;
-            Ok(Transformed::yes(Expr::WindowFunction(call)))
-        }
-        part => Ok(Transformed::no(part)),
-    }
-}
-
-/// The order of a network, or of a string beside one. A string that is no network comes last, and is no error.
-pub fn ordered(network: Expr, state: &SessionState) -> Result<Expr> {
-    let value = match network {
-        Expr::ScalarFunction(mut call) if [INET, CIDR].contains(&call.func.name()) => {
-            call.args.pop().unwrap_or_default()
-        }
-        network => network,
-    };
-    match state.scalar_functions().get(ORDER) {
-        Some(function) => Ok(function.call(vec![value])),
-        None => not_impl_err!("the function {ORDER} is not registered"),
-    }
 }
 
 /// Computes one of these functions; `None`: the string is invalid.

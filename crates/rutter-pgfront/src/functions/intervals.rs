@@ -1,6 +1,9 @@
 //! Intervals beside dates and times. DataFusion compares intervals part by part, so that 25 hours are less than a day:
 //! such comparisons are refused. It drops the hours of an interval that is added to a date: the date becomes a timestamp.
 
+use std::sync::{Arc, LazyLock};
+
+use datafusion::arrow::array::Float64Array;
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, not_impl_err};
@@ -8,7 +11,12 @@ use datafusion::error::Result;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
 use datafusion::logical_expr::sqlparser::ast::BinaryOperator;
-use datafusion::logical_expr::{Expr, ExprSchemable as _, Operator, cast as cast_to};
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ExprSchemable as _, Operator, ScalarFunctionArgs, ScalarUDF,
+    ScalarUDFImpl, Signature, Volatility, cast as cast_to,
+};
+
+use crate::values::spans;
 
 /// Casts dates beside intervals to timestamps.
 #[derive(Debug)]
@@ -54,7 +62,7 @@ pub fn check(part: &Expr, schema: &DFSchema) -> Result<()> {
     };
     match is_compared {
         true => not_impl_err!(
-            "intervals are not compared: write time < now() - interval '1 day', or compare extract(epoch FROM time)"
+            "intervals are not compared: write time < now() - interval '1 day', or compare extract(epoch FROM …)"
         ),
         false => Ok(()),
     }
@@ -67,9 +75,7 @@ pub fn check(part: &Expr, schema: &DFSchema) -> Result<()> {
 pub fn check_order(by: &Expr, schema: &DFSchema) -> Result<()> {
     match is_interval(by, schema) {
         true => {
-            not_impl_err!(
-                "rows are not ordered by intervals: write ORDER BY extract(epoch FROM time)"
-            )
+            not_impl_err!("rows are not ordered by intervals: write ORDER BY extract(epoch FROM …)")
         }
         false => Ok(()),
     }
@@ -93,26 +99,66 @@ fn is_interval(value: &Expr, schema: &DFSchema) -> bool {
     }
 }
 
-/// Refuses the parts of an interval, once the types are known. Seconds of a time have microseconds at most.
+/// `extract(epoch FROM …)` of an interval or a difference of times: seconds. Other parts of these are refused.
 ///
 /// # Errors
-/// For a part of an interval.
-pub fn part(call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
-    let [part, value] = call.args.as_slice() else {
-        return Ok(Transformed::no(Expr::ScalarFunction(call)));
+/// For another part of an interval.
+pub fn epoch(call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    static EPOCH: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
+        let signature = Signature::any(1, Volatility::Immutable);
+        Arc::new(ScalarUDF::from(Epoch { signature }))
+    });
+    let (part, value) = match call.args.as_slice() {
+        [Expr::Literal(part, _), value] if call.func.name() == "date_part" => {
+            (part.try_as_str().flatten().unwrap_or_default(), value)
+        }
+        _ => return Ok(Transformed::no(Expr::ScalarFunction(call))),
     };
-    match value.get_type(schema) {
-        _ if call.func.name() != "date_part" => Ok(Transformed::no(Expr::ScalarFunction(call))),
-        Ok(kind) if is_span(&kind) => not_impl_err!(
-            "extract({part} FROM an interval) is not offered: write extract(epoch FROM a) - extract(epoch FROM b)"
-        ),
+    match (part.eq_ignore_ascii_case("epoch"), value.get_type(schema)?) {
+        (true, kind) if is_span(&kind) => {
+            let seconds = ScalarFunction::new_udf(Arc::clone(&EPOCH), vec![value.clone()]);
+            Ok(Transformed::yes(Expr::ScalarFunction(seconds)))
+        }
+        (false, kind) if is_span(&kind) => {
+            not_impl_err!(
+                "extract({part} FROM an interval) is not offered: write extract(epoch FROM …)"
+            )
+        }
         // DataFusion's result for nanoseconds is too small a type.
-        Ok(DataType::Timestamp(TimeUnit::Nanosecond, zone)) => {
+        (true, DataType::Timestamp(TimeUnit::Nanosecond, zone)) => {
             let micros = DataType::Timestamp(TimeUnit::Microsecond, zone);
-            let args = vec![part.clone(), cast_to(value.clone(), micros)];
+            let args = vec![call.args[0].clone(), cast_to(value.clone(), micros)];
             let call = ScalarFunction::new_udf(call.func, args);
             Ok(Transformed::yes(Expr::ScalarFunction(call)))
         }
         _ => Ok(Transformed::no(Expr::ScalarFunction(call))),
+    }
+}
+
+/// The seconds of an interval.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Epoch {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for Epoch {
+    fn name(&self) -> &str {
+        "interval_epoch"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _arguments: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Float64)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let spans = spans(&args.args[0].to_array(args.number_rows)?)?.into_iter();
+        let seconds = spans.map(|span| span.map(|span| span.seconds()));
+        Ok(ColumnarValue::Array(Arc::new(
+            seconds.collect::<Float64Array>(),
+        )))
     }
 }

@@ -31,8 +31,8 @@ fn is_like(mut text: &str, mut pattern: &str) -> bool {
             continue;
         }
         let mut wanted = pattern.chars();
-        let mut characters = text.chars();
-        let fits = match (wanted.next(), characters.next()) {
+        let mut signs = text.chars();
+        let fits = match (wanted.next(), signs.next()) {
             (None, None) => return true,
             (Some('_'), Some(_)) => true,
             (Some('\\'), Some(sign)) => wanted.next().unwrap_or('\\') == sign,
@@ -40,17 +40,17 @@ fn is_like(mut text: &str, mut pattern: &str) -> bool {
             (None, Some(_)) | (Some(_), None) => false,
         };
         if fits {
-            (text, pattern) = (characters.as_str(), wanted.as_str());
+            (text, pattern) = (signs.as_str(), wanted.as_str());
             continue;
         }
         let Some((before, rest)) = again else {
             return false;
         };
-        let mut retried = before.chars();
-        if retried.next().is_none() {
+        let mut taken = before.chars();
+        if taken.next().is_none() {
             return false;
         }
-        (text, pattern) = (retried.as_str(), rest);
+        (text, pattern) = (taken.as_str(), rest);
         again = Some((text, rest));
     }
 }

@@ -12,7 +12,7 @@ use datafusion::logical_expr::sqlparser::tokenizer::{Token, Tokenizer};
 use datafusion::sql::parser::Statement;
 
 /// The largest length of a query in bytes.
-pub const MAX_QUERY_BYTES: usize = 32 * 1024;
+const OCTETS: usize = 32 * 1024;
 /// The most operators, parentheses and keywords. Values, names and commas do not count.
 const OPERATIONS: usize = 1_000;
 /// The deepest nesting of calls and of subqueries of IN and EXISTS: each level doubles the parser's time.
@@ -24,9 +24,9 @@ const ORDERS: usize = 32;
 
 /// Refuses a query that would take too long to plan, before it is parsed.
 pub fn check_text(sql: &str) -> Result<()> {
-    if sql.len() > MAX_QUERY_BYTES {
+    if sql.len() > OCTETS {
         return refuse(format!(
-            "a query of {} octets: at most {MAX_QUERY_BYTES} are read; give long lists as parameters",
+            "a query of {} octets: at most {OCTETS} are read; give long lists as parameters",
             sql.len()
         ));
     }

@@ -35,6 +35,8 @@ pub(crate) enum YieldMode {
     Pieces,
     /// The same, to an operator that keeps all rows until it has the last one.
     Kept,
+    /// The same, to an operator that gives each row the values of all others.
+    Gathered,
 }
 
 /// The bytes that an operator produces per row, if known.
@@ -236,19 +238,20 @@ impl PieceStream {
         }
     }
 
-    /// Reserves the memory of an operator that keeps all rows.
     fn reserve(&self) -> Result<()> {
         let Totals {
             rows,
             octets,
             largest,
         } = self.totals;
-        if self.mode != YieldMode::Kept {
-            return Ok(());
-        }
-        let kept = rows.saturating_mul(WINDOW_ROW_BYTES + largest);
-        self.charged
-            .try_resize(octets.saturating_mul(2).saturating_add(kept))
+        let row_size = match self.mode {
+            YieldMode::Declared | YieldMode::Turns | YieldMode::Pieces => return Ok(()),
+            YieldMode::Kept => {
+                octets.saturating_add(rows.saturating_mul(WINDOW_ROW_BYTES + largest))
+            }
+            YieldMode::Gathered => rows.saturating_mul(octets),
+        };
+        self.charged.try_resize(octets.saturating_add(row_size))
     }
 
     fn split_off_piece(&mut self, batch: RecordBatch) -> RecordBatch {

@@ -10,7 +10,7 @@ use datafusion::physical_expr::expressions::Literal;
 use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
-use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
+use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec, WindowExpr};
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 
 use crate::limits::cooperative_yield::{CooperativeYield, RowSize, YieldMode};
@@ -57,15 +57,30 @@ fn mode(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<YieldMode>> {
     if plan.children().is_empty() {
         return Ok(None);
     }
-    if plan.is::<BoundedWindowAggExec>() {
-        return Ok(Some(YieldMode::Pieces));
+    if let Some(window) = plan.downcast_ref::<BoundedWindowAggExec>() {
+        return Ok(Some(match gathers(window.window_expr()) {
+            true => YieldMode::Gathered,
+            false => YieldMode::Pieces,
+        }));
     }
-    if plan.is::<WindowAggExec>() {
-        return Ok(Some(YieldMode::Kept));
+    if let Some(window) = plan.downcast_ref::<WindowAggExec>() {
+        return Ok(Some(match gathers(window.window_expr()) {
+            true => YieldMode::Gathered,
+            false => YieldMode::Kept,
+        }));
     }
     let joins = ["Join", "Unnest", "RecursiveQuery"];
     let joins = joins.iter().any(|part| name.contains(part));
     Ok((joins || calls(plan)?).then_some(YieldMode::Pieces))
+}
+
+/// Returns whether a window gives each row a list or a string of other rows' values.
+fn gathers(window: &[Arc<dyn WindowExpr>]) -> bool {
+    let gathers = |expression: &Arc<dyn WindowExpr>| {
+        let name = expression.name();
+        name.contains("array_agg") || name.contains("string_agg")
+    };
+    window.iter().any(gathers)
 }
 
 /// Wraps the last input of an operator. In a join, this input is compared with the rows of the other, which are held.

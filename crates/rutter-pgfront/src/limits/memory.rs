@@ -107,7 +107,7 @@ impl MemoryPool for QueryMemory {
 }
 
 /// The bytes of a batch. A slice counts its own rows only.
-pub(crate) fn octets(batch: &RecordBatch) -> usize {
+pub fn octets(batch: &RecordBatch) -> usize {
     batch.columns().iter().map(octets_of).sum()
 }
 

@@ -6,8 +6,6 @@ use std::io::{self, Write};
 use pgwire::api::Type;
 use postgres_types::Kind;
 
-use crate::dialect::literals::items;
-
 /// The names of columns as keys of an object. A second `peer` becomes `peer_2`.
 pub fn keys<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let names: Vec<&str> = names.into_iter().collect();
@@ -51,17 +49,48 @@ fn is_number(text: &str) -> bool {
     serde_json::from_str::<serde_json::Number>(text).is_ok()
 }
 
-/// Converts a list of PostgreSQL: `{a,"b c",NULL}`. A list of lists stays a string.
+/// Converts a list of PostgreSQL: `{a,"b c",NULL,{d}}`.
 fn list(out: &mut impl Write, text: &str, kind: &Type) -> io::Result<()> {
-    let Some(items) = items(text) else {
-        return self::text(out, text);
-    };
+    items(out, &mut text.chars().peekable(), kind)
+}
+
+fn items(
+    out: &mut impl Write,
+    chars: &mut std::iter::Peekable<std::str::Chars<'_>>,
+    kind: &Type,
+) -> io::Result<()> {
+    chars.next_if_eq(&'{');
     out.write_all(b"[")?;
-    for (at, item) in items.iter().enumerate() {
-        out.write_all(if at > 0 { b"," } else { b"" })?;
-        value(out, item.as_deref(), kind)?;
+    while let Some(&c) = chars.peek().filter(|c| **c != '}') {
+        match c {
+            ',' => {
+                chars.next();
+                out.write_all(b",")?;
+            }
+            '{' => items(out, chars, kind)?,
+            _ => {
+                let (item, is_quoted) = item(chars);
+                let is_null = !is_quoted && item == "NULL";
+                value(out, (!is_null).then_some(item.as_str()), kind)?;
+            }
+        }
     }
+    chars.next();
     out.write_all(b"]")
+}
+
+/// An item, and whether it is quoted.
+fn item(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> (String, bool) {
+    let mut item = String::new();
+    let is_quoted = chars.next_if_eq(&'"').is_some();
+    while let Some(c) = chars.next_if(|c| is_quoted || !matches!(c, ',' | '}')) {
+        match c {
+            '"' if is_quoted => break,
+            '\\' => item.extend(chars.next()),
+            c => item.push(c),
+        }
+    }
+    (item, is_quoted)
 }
 
 #[cfg(test)]
@@ -87,7 +116,7 @@ mod tests {
             ),
             ("{1,NULL,-3}", Type::INT4_ARRAY, "[1,null,-3]"),
             ("{t,f}", Type::BOOL_ARRAY, "[true,false]"),
-            ("{{1,2},{3}}", Type::INT8_ARRAY, "\"{{1,2},{3}}\""),
+            ("{{1,2},{3}}", Type::INT8_ARRAY, "[[1,2],[3]]"),
             ("18446744073709551615", Type::INT8, "18446744073709551615"),
             (
                 "0.12345678901234567890123",

@@ -1,15 +1,16 @@
 //! Encodes Arrow arrays as values of the protocol.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use datafusion::arrow::array::{Array as _, BinaryArray, RecordBatch};
+use datafusion::arrow::array::{Array as _, ArrayRef, BinaryArray, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{Field, Schema};
 use datafusion::error::Result;
+use pgwire::api::Type;
 use pgwire::api::portal::Format;
-use pgwire::api::results::{FieldFormat, FieldInfo};
+use pgwire::api::results::{DataRowEncoder, FieldFormat, FieldInfo};
 use pgwire::error::PgWireResult;
 use pgwire::messages::data::DataRow;
-use tokio_util::bytes::{BufMut as _, BytesMut};
+use pgwire::types::format::FormatOptions;
 
 use super::row_stream::error;
 use crate::dialect::shown;
@@ -30,29 +31,54 @@ pub fn fields(schema: &Schema, format: &Format) -> Vec<FieldInfo> {
     schema.fields().iter().enumerate().map(field).collect()
 }
 
-/// Encodes the rows of a batch in the formats that the client requested.
-pub fn rows(batch: &RecordBatch, fields: &[FieldInfo]) -> PgWireResult<Vec<DataRow>> {
-    let columns = batch.columns().iter().zip(fields);
-    let encoded = columns.map(|(column, field)| match field.format() {
-        FieldFormat::Binary => values::octets(column),
-        FieldFormat::Text => Ok(BinaryArray::from(values::texts(column)?)),
-    });
-    let encoded: Result<Vec<BinaryArray>> = encoded.collect();
-    let encoded = encoded.map_err(|failed| error(&failed.into()))?;
-    let count = i16::try_from(fields.len()).unwrap_or(i16::MAX);
-    let row = |row: usize| {
-        let mut data = BytesMut::new();
-        for column in &encoded {
-            match column.is_valid(row) {
-                true => {
-                    let value = column.value(row);
-                    data.put_i32(value.len() as i32);
-                    data.put_slice(value);
-                }
-                false => data.put_i32(-1),
+/// A column in a form that can be sent.
+enum Values {
+    Octets(BinaryArray),
+    Text(StringArray),
+}
+
+impl Values {
+    fn of(array: &ArrayRef, format: FieldFormat) -> Result<Self> {
+        Ok(match format {
+            FieldFormat::Binary => Self::Octets(values::octets(array)?),
+            FieldFormat::Text => Self::Text(values::texts(array)?),
+        })
+    }
+
+    /// The values have their final form, so that the encoder passes them on as they are.
+    fn encode(&self, row: usize, out: &mut DataRowEncoder) -> PgWireResult<()> {
+        match self {
+            Self::Octets(values) => {
+                let octets = values.is_valid(row).then(|| values.value(row));
+                let (kind, format) = (&Type::BYTEA, FieldFormat::Binary);
+                out.encode_field_with_type_and_format(&octets, kind, format, &OPTIONS)
+            }
+            Self::Text(values) => {
+                let text = values.is_valid(row).then(|| values.value(row));
+                let (kind, format) = (&Type::TEXT, FieldFormat::Text);
+                out.encode_field_with_type_and_format(&text, kind, format, &OPTIONS)
             }
         }
-        DataRow::new(data, count)
-    };
-    Ok((0..batch.num_rows()).map(row).collect())
+    }
+}
+
+/// Strings need no options, and creating options takes longer than writing a string.
+static OPTIONS: LazyLock<FormatOptions> = LazyLock::new(FormatOptions::default);
+
+/// Encodes the rows of a batch in the formats that the client requested.
+pub fn rows(batch: &RecordBatch, fields: &Arc<Vec<FieldInfo>>) -> PgWireResult<Vec<DataRow>> {
+    let columns = batch.columns().iter().zip(fields.iter());
+    let columns: Result<Vec<Values>> = columns
+        .map(|(column, field)| Values::of(column, field.format()))
+        .collect();
+    let columns = columns.map_err(|failed| error(&failed.into()))?;
+    let mut encoder = DataRowEncoder::new(Arc::clone(fields));
+    let mut rows = Vec::with_capacity(batch.num_rows());
+    for row in 0..batch.num_rows() {
+        for column in &columns {
+            column.encode(row, &mut encoder)?;
+        }
+        rows.push(encoder.take_row());
+    }
+    Ok(rows)
 }

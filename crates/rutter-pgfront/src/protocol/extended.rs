@@ -18,7 +18,7 @@ use pgwire::messages::extendedquery::{
 };
 
 use super::handler::{ConnectionHandler, empty};
-use super::kept_statements::{ClientObjects, Kept};
+use super::kept_statements::ClientObjects;
 use super::prepared::{Parser, Prepared};
 use super::responses::send;
 
@@ -42,9 +42,9 @@ impl ExtendedQueryHandler for ConnectionHandler {
         let name = message.name.as_deref().unwrap_or(DEFAULT_NAME);
         let held = ClientObjects::of(client);
         client.portal_store().rm_statement(name);
-        held.insert(Kept::Statement, name, message.query.len(), &self.memory())?;
+        held.statement(name, message.query.len(), &self.memory())?;
         let parsed = StoredStatement::parse(client, &message, self.query_parser()).await;
-        match parsed.inspect_err(|_| held.remove(Kept::Statement, name))? {
+        match parsed.inspect_err(|_| held.close_statement(name))? {
             Some(statement) => client.portal_store().put_statement(Arc::new(statement)),
             None => client.portal_store().put_empty_statement(name),
         }
@@ -66,12 +66,12 @@ impl ExtendedQueryHandler for ConnectionHandler {
         let found = store.get_statement(statement);
         let found = found.ok_or_else(|| PgWireError::StatementNotFound(statement.to_owned()))?;
         if let Entry::Value(statement) = &found {
-            statement.statement.check(&message)?;
+            self.query_parser().check(&statement.statement, &message)?;
         }
         let values = message.parameters.iter().flatten();
         let octets = values.map(|value| value.len()).sum();
         store.rm_portal(portal);
-        ClientObjects::of(client).insert(Kept::Portal, portal, octets, &self.memory())?;
+        ClientObjects::of(client).portal(portal, octets, &self.memory())?;
         match found {
             Entry::Value(statement) => {
                 let bound = Portal::try_new(&message, statement)?;
@@ -94,10 +94,10 @@ impl ExtendedQueryHandler for ConnectionHandler {
         let held = ClientObjects::of(client);
         if message.target_type == TARGET_TYPE_BYTE_STATEMENT {
             client.portal_store().rm_statement(name);
-            held.remove(Kept::Statement, name);
+            held.close_statement(name);
         } else {
             client.portal_store().rm_portal(name);
-            held.remove(Kept::Portal, name);
+            held.close_portal(name);
         }
         let done = PgWireBackendMessage::CloseComplete(CloseComplete::new());
         Ok(client.send(done).await?)

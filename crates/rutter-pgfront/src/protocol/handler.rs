@@ -10,10 +10,10 @@ use datafusion::logical_expr::LogicalPlan;
 use futures::Sink;
 use pgwire::api::portal::{Format, Portal};
 use pgwire::api::query::{SimpleQueryHandler, send_ready_for_query};
-use pgwire::api::results::{FieldInfo, QueryResponse, Response, Tag};
+use pgwire::api::results::{DataRowEncoder, FieldInfo, QueryResponse, Response, Tag};
 use pgwire::api::stmt::{QueryParser as _, StoredStatement};
 use pgwire::api::store::{MemPortalStore, PortalStore};
-use pgwire::api::{ClientInfo, ClientPortalStore, DEFAULT_NAME, PgWireConnectionState};
+use pgwire::api::{ClientInfo, ClientPortalStore, DEFAULT_NAME, PgWireConnectionState, Type};
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::TransactionStatus;
@@ -24,18 +24,20 @@ use tokio::time::Instant;
 use super::ConnectionBounds;
 use super::access::Access;
 use super::cancel::{Query, Running};
-use super::copy::Copy;
+use super::copy::{self, Copy};
 use super::cursor::Cursors;
+use super::declare_cursor::Declared;
 use super::encode::fields;
-use super::kept_statements::{ClientObjects, Kept};
+use super::kept_statements::ClientObjects;
 use super::login::{Login, Logins};
 use super::prepared::{Parser, Prepared};
 use super::query_threads;
 use super::responses::{nothing as nothing_asked, send};
-use super::row_stream::{RemainingRows, error, failure, respond, too_long};
+use super::row_stream::{error, failure, respond, too_long};
 use super::session::Session;
+use super::settings::{self, STATEMENT_TIMEOUT, time};
 use super::statement::{ROLLBACK_TO, Statement, nothing, split};
-use crate::Database;
+use crate::{Application, Database};
 
 /// The state that all connections share.
 #[derive(Clone)]
@@ -170,14 +172,18 @@ impl ConnectionHandler {
                 Response::Query(self.run(client, plan, fields).await?)
             }
             (Statement::Copy(copy), Some(plan)) => self.copy(client, copy, plan).await?,
-            (Statement::Declare(name, _), Some(plan)) => self.declare(client, name, plan).await?,
-            (Statement::Query(_) | Statement::Copy(_) | Statement::Declare(..), None) => {
+            (Statement::Declare(declared), Some(plan)) => {
+                self.declare(client, declared, plan).await?
+            }
+            (Statement::Query(_) | Statement::Copy(_) | Statement::Declare(_), None) => {
                 Response::EmptyQuery
             }
-            (Statement::Fetch(name, count), _) => self.fetch(client, name, *count, format)?,
+            (Statement::Fetch(name, count), _) => self.fetch(client, name, *count, format).await?,
             (Statement::Close(name), _) => close(client, name.as_deref())?,
-            (Statement::Nothing(tag), _) => done(client, tag)?,
+            (Statement::Nothing(tag), _) => self.done(client, tag)?,
             (Statement::Deallocate(name), _) => forget(client, name.as_deref())?,
+            (Statement::Timeout(time), _) => self.set_statement_timeout(time)?,
+            (Statement::Show(name), _) => Response::Query(self.show(name, format)?),
         })
     }
 
@@ -211,16 +217,63 @@ impl ConnectionHandler {
         &self.shared.running
     }
 
-    /// Opens a cursor.
-    async fn declare<C>(&self, client: &C, name: &str, plan: LogicalPlan) -> PgWireResult<Response>
+    /// Answers a statement that has no effect on queries.
+    fn done<C>(&self, client: &C, tag: &'static str) -> PgWireResult<Response>
     where
         C: ClientInfo + ClientPortalStore,
         C::PortalStore: PortalStore,
     {
+        if tag == ROLLBACK_TO && matches!(client.transaction_status(), TransactionStatus::Idle) {
+            let why = "ROLLBACK TO SAVEPOINT without a transaction: BEGIN comes first";
+            return Err(failure("25P01", why.to_owned()));
+        }
+        if matches!(tag, "RESET" | "DISCARD ALL") {
+            self.session.set_query_timeout(None);
+        }
+        Ok(ended(client, tag))
+    }
+
+    /// Sets the client's own timeout.
+    fn set_statement_timeout(&self, text: &str) -> PgWireResult<Response> {
+        let Some(time) = time(text) else {
+            let why = format!("statement_timeout: `{text}` is no time: write milliseconds, or 5s");
+            return Err(failure("22023", why));
+        };
+        self.session.set_query_timeout(time);
+        Ok(nothing("SET"))
+    }
+
+    /// Answers `SHOW`.
+    fn show(&self, name: &str, format: &Format) -> PgWireResult<QueryResponse> {
+        let application = &self.shared.database.application;
+        let fields = Arc::new(vec![show_field(application, name, format)?]);
+        let value = match name {
+            STATEMENT_TIMEOUT => settings::shown(self.session.query_timeout()),
+            name => application.setting(name).unwrap_or_default(),
+        };
+        let mut row = DataRowEncoder::new(Arc::clone(&fields));
+        row.encode_field(&value)?;
+        let row = row.take_row();
+        Ok(QueryResponse::new(fields, futures::stream::iter([Ok(row)])))
+    }
+
+    /// Opens a cursor.
+    async fn declare<C>(
+        &self,
+        client: &C,
+        declared: &Declared,
+        plan: LogicalPlan,
+    ) -> PgWireResult<Response>
+    where
+        C: ClientInfo + ClientPortalStore,
+        C::PortalStore: PortalStore,
+    {
+        let name = &declared.name;
         let shape = Prepared::query(plan.clone().into());
         let mut query = self.begin(client);
         let batches = self.compute(plan, &mut query).await?;
-        Cursors::of(client).open(name, batches)?;
+        let memory = self.shared.database.memory();
+        Cursors::of(client).open(name, batches, memory)?;
         // Clients describe a cursor as a portal.
         let store = client.portal_store().as_any();
         if let Some(store) = store.downcast_ref::<MemPortalStore<Prepared>>() {
@@ -232,7 +285,7 @@ impl ConnectionHandler {
     }
 
     /// Reads a cursor.
-    fn fetch(
+    async fn fetch(
         &self,
         client: &impl ClientInfo,
         name: &str,
@@ -241,9 +294,9 @@ impl ConnectionHandler {
     ) -> PgWireResult<Response> {
         let query = self.begin(client);
         let cursors = Cursors::of(client);
-        let limit = self.shared.bounds.query;
+        let limit = self.session.query_timeout();
         Ok(Response::Query(
-            cursors.fetch(name, count, format, query, limit)?,
+            cursors.fetch(name, count, format, query, limit).await?,
         ))
     }
 
@@ -255,16 +308,9 @@ impl ConnectionHandler {
         fields: Vec<FieldInfo>,
     ) -> PgWireResult<QueryResponse> {
         let mut query = self.begin(client);
-        let began = Instant::now();
-        let rows = RemainingRows::new(self.compute(plan, &mut query).await?);
-        let limit = self.shared.bounds.query.saturating_sub(began.elapsed());
-        Ok(respond(
-            rows.lock_owned().await,
-            usize::MAX,
-            fields,
-            query,
-            limit,
-        ))
+        let until = Instant::now() + self.session.query_timeout();
+        let batches = self.compute(plan, &mut query).await?;
+        Ok(respond(batches, Arc::new(fields), query, until))
     }
 
     /// Copies the rows of a query.
@@ -276,7 +322,7 @@ impl ConnectionHandler {
     ) -> PgWireResult<Response> {
         let fields = fields(plan.schema().as_arrow(), &copy.values());
         let rows = self.run(client, plan, fields).await?;
-        Ok(Response::CopyOut(copy.respond(rows)))
+        Ok(Response::CopyOut(copy::respond(client, copy, rows)))
     }
 
     fn begin(&self, client: &impl ClientInfo) -> Query {
@@ -292,7 +338,7 @@ impl ConnectionHandler {
         let HandlerFactory {
             threads, database, ..
         } = &self.shared;
-        let limit = self.shared.bounds.query;
+        let limit = self.session.query_timeout();
         tokio::select! {
             batches = query_threads::run(threads, database, plan, self.shared.bounds.query) => batches.map_err(|e| error(&e)),
             () = query.cancelled() => Err(PgWireError::QueryCanceled),
@@ -308,15 +354,11 @@ fn close(client: &impl ClientInfo, name: Option<&str>) -> PgWireResult<Response>
 }
 
 /// Answers a statement without effect. Cursors and portals end with their transaction.
-fn done<C>(client: &C, tag: &'static str) -> PgWireResult<Response>
+fn ended<C>(client: &C, tag: &'static str) -> Response
 where
     C: ClientInfo + ClientPortalStore,
     C::PortalStore: PortalStore,
 {
-    if tag == ROLLBACK_TO && matches!(client.transaction_status(), TransactionStatus::Idle) {
-        let why = "ROLLBACK TO SAVEPOINT without a transaction: BEGIN comes first";
-        return Err(failure("25P01", why.to_owned()));
-    }
     if tag == "DISCARD ALL" {
         // Ending all cannot fail.
         let _ = forget(client, None);
@@ -329,9 +371,9 @@ where
         // Closing all cannot fail.
         let _ = Cursors::of(client).close(None);
         client.portal_store().clear_portals();
-        ClientObjects::of(client).remove_portals();
+        ClientObjects::of(client).close_portals();
     }
-    Ok(nothing(tag))
+    nothing(tag)
 }
 
 /// Returns whether the current transaction has failed.
@@ -363,7 +405,7 @@ where
     }
     for known in names {
         client.portal_store().rm_statement(&known);
-        held.remove(Kept::Statement, &known);
+        held.close_statement(&known);
     }
     let tag = if name.is_some() {
         "DEALLOCATE"
@@ -376,4 +418,28 @@ where
 /// An answer without columns and rows.
 pub fn empty() -> QueryResponse {
     QueryResponse::new(Arc::new(Vec::new()), futures::stream::empty())
+}
+
+/// The column of `SHOW`.
+pub fn show_field(
+    application: &Application,
+    name: &str,
+    format: &Format,
+) -> PgWireResult<FieldInfo> {
+    if name != STATEMENT_TIMEOUT && application.setting(name).is_none() {
+        return Err(unknown_setting(name));
+    }
+    let format = format.format_for(0);
+    Ok(FieldInfo::new(
+        name.to_owned(),
+        None,
+        None,
+        Type::TEXT,
+        format,
+    ))
+}
+
+fn unknown_setting(name: &str) -> PgWireError {
+    let why = format!("unrecognized configuration parameter \"{name}\"");
+    failure("42704", why)
 }

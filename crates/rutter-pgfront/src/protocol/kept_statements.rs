@@ -9,37 +9,19 @@ use pgwire::error::PgWireResult;
 
 use super::row_stream::failure;
 
-/// The kinds of objects that a connection keeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kept {
-    Statement,
-    Portal,
-}
+/// The objects of one kind, by name.
+#[derive(Default)]
+struct ObjectMap(HashMap<String, (usize, MemoryReservation)>);
 
-impl Kept {
-    /// The most objects, their most bytes together, and their name in errors.
-    fn limits(self) -> (usize, usize, &'static str) {
-        match self {
-            Self::Statement => (256, 1 << 20, "prepared statements"),
-            Self::Portal => (64, 4 << 20, "portals"),
-        }
-    }
-
-    /// The memory of an object of this many bytes. A short statement's plan takes 16 KiB, a long one's 24 bytes for each
-    /// byte: measured with lists of numbers.
-    fn charge(self, octets: usize) -> usize {
-        match self {
-            Self::Statement => 16 * 1024 + 24 * octets,
-            Self::Portal => 2 * octets,
-        }
-    }
-}
-
-/// All objects of a connection, by kind and name, with their bytes.
+/// All objects of a connection.
 #[derive(Default)]
 pub struct ClientObjects(Mutex<Objects>);
 
-type Objects = HashMap<(Kept, String), (usize, MemoryReservation)>;
+#[derive(Default)]
+struct Objects {
+    statements: ObjectMap,
+    portals: ObjectMap,
+}
 
 impl ClientObjects {
     /// The objects of a client.
@@ -53,51 +35,93 @@ impl ClientObjects {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds an object; it replaces one of the same kind and name.
-    pub fn insert(
+    /// Adds a statement; it replaces one of the same name.
+    pub fn statement(
         &self,
-        kept: Kept,
         name: &str,
         octets: usize,
         memory: &Arc<dyn MemoryPool>,
     ) -> PgWireResult<()> {
+        let charge = PLAN + PLANNED * octets;
         let mut objects = self.objects();
-        let key = (kept, name.to_owned());
-        objects.remove(&key);
-        let (most, most_octets, what) = kept.limits();
-        let same = objects.iter().filter(|((kind, _), _)| *kind == kept);
-        let sizes: Vec<usize> = same.map(|(_, (octets, _))| *octets).collect();
-        if sizes.len() >= most || sizes.iter().sum::<usize>() + octets > most_octets {
-            let why = format!(
-                "a connection keeps at most {most} {what} of {most_octets} octets together: close some"
-            );
-            return Err(failure("54000", why));
-        }
-        let reserved = MemoryConsumer::new(what).register(memory);
-        if reserved.try_grow(kept.charge(octets)).is_err() {
-            let why = format!(
-                "queries need all memory that they may have (the setting `memory`): close {what}, or try again later"
-            );
-            return Err(failure("53200", why));
-        }
-        objects.insert(key, (octets, reserved));
-        Ok(())
+        objects
+            .statements
+            .insert(name, octets, charge, memory, STATEMENTS)
     }
 
-    /// Removes an object.
-    pub fn remove(&self, kept: Kept, name: &str) {
-        self.objects().remove(&(kept, name.to_owned()));
+    /// Adds a portal; it replaces one of the same name.
+    pub fn portal(
+        &self,
+        name: &str,
+        octets: usize,
+        memory: &Arc<dyn MemoryPool>,
+    ) -> PgWireResult<()> {
+        self.objects()
+            .portals
+            .insert(name, octets, 2 * octets, memory, PORTALS)
+    }
+
+    /// Removes a statement.
+    pub fn close_statement(&self, name: &str) {
+        let mut objects = self.objects();
+        objects.statements.0.remove(name);
+    }
+
+    /// Removes a portal.
+    pub fn close_portal(&self, name: &str) {
+        self.objects().portals.0.remove(name);
     }
 
     /// Removes all portals.
-    pub fn remove_portals(&self) {
-        self.objects().retain(|(kept, _), _| *kept != Kept::Portal);
+    pub fn close_portals(&self) {
+        self.objects().portals.0.clear();
     }
 
     /// The names of all statements.
     pub fn statements(&self) -> Vec<String> {
-        let objects = self.objects();
-        let statements = objects.keys().filter(|(kept, _)| *kept == Kept::Statement);
-        statements.map(|(_, name)| name.clone()).collect()
+        self.objects().statements.0.keys().cloned().collect()
     }
 }
+
+/// The limits of a kind: its number, its bytes, and its name in errors.
+type Limit = (usize, usize, &'static str);
+
+impl ObjectMap {
+    fn insert(
+        &mut self,
+        name: &str,
+        octets: usize,
+        charge: usize,
+        memory: &Arc<dyn MemoryPool>,
+        limit: Limit,
+    ) -> PgWireResult<()> {
+        self.0.remove(name);
+        let (number, objects, what) = limit;
+        let held: usize = self.0.values().map(|(octets, _)| octets).sum();
+        if self.0.len() >= number || held + octets > objects {
+            return Err(failure(
+                "54000",
+                format!(
+                    "a connection keeps at most {number} {what} of {objects} octets together: close some"
+                ),
+            ));
+        }
+        let reserved = MemoryConsumer::new(what).register(memory);
+        if reserved.try_grow(charge).is_err() {
+            return Err(failure(
+                "53200",
+                format!(
+                    "queries need all memory that they may have (the setting `memory`): close {what}, or try again later"
+                ),
+            ));
+        }
+        self.0.insert(name.to_owned(), (octets, reserved));
+        Ok(())
+    }
+}
+
+const STATEMENTS: Limit = (256, 1 << 20, "prepared statements");
+const PORTALS: Limit = (64, 4 << 20, "portals");
+/// The bytes of a short statement's plan, and of a plan for each byte of a long statement. Measured with lists of numbers.
+const PLAN: usize = 16 * 1024;
+const PLANNED: usize = 24;

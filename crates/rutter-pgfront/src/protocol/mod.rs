@@ -5,6 +5,7 @@ mod cancel;
 mod connection;
 mod copy;
 mod cursor;
+mod declare_cursor;
 mod encode;
 mod extended;
 mod framing;

@@ -9,7 +9,7 @@ use datafusion::common::tree_node::{TreeNode as _, TreeNodeRecursion};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::{Placeholder, ScalarFunction};
 use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{Expr, ExprSchemable as _, LogicalPlan};
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable as _, LogicalPlan};
 use pgwire::api::Type;
 
 use crate::application::Application;
@@ -82,7 +82,7 @@ impl Known {
                     }
                     (name, args) => {
                         for (at, value) in args.iter().enumerate() {
-                            self.note(value, argument_type(application, name, at));
+                            self.note(value, taken(application, name, at));
                         }
                     }
                 }
@@ -99,21 +99,44 @@ pub fn lists(plan: &LogicalPlan) -> Result<BTreeMap<String, Type>> {
         let schema = merge_schema(&node.inputs());
         node.apply_expressions(|expr| {
             expr.apply(|part| {
-                if let Expr::ScalarFunction(ScalarFunction { func, args }) = part
-                    && func.name() == "array_has"
-                    && let [Expr::Cast(cast), item] = args.as_slice()
-                    && let Expr::Placeholder(Placeholder { id, .. }) = cast.expr.as_ref()
-                    && *cast.field.data_type() == list_of(DataType::Utf8)
-                    && let Ok(item) = item.get_type(&schema)
-                    && !item.is_null()
-                {
-                    found.insert(id.clone(), kind(&list_of(item)));
+                for (list, item) in compared(part) {
+                    if let Expr::Cast(cast) = list
+                        && let Expr::Placeholder(Placeholder { id, .. }) = cast.expr.as_ref()
+                        && *cast.field.data_type() == list_of(DataType::Utf8)
+                        && let Ok(item) = item.get_type(&schema)
+                        && !item.is_null()
+                    {
+                        found.insert(id.clone(), kind(&list_of(item)));
+                    }
                 }
                 Ok(TreeNodeRecursion::Continue)
             })
         })
     })?;
     Ok(found)
+}
+
+/// Returns the list and the item of `item = ANY (list)`, `item < ALL (list)` and the like, as the planner writes them.
+fn compared(part: &Expr) -> Vec<(&Expr, &Expr)> {
+    match part {
+        Expr::ScalarFunction(ScalarFunction { func, args }) => match args.as_slice() {
+            [list, item] if func.name() == "array_has" => vec![(list, item)],
+            _ => Vec::new(),
+        },
+        Expr::BinaryExpr(BinaryExpr { left, right, .. }) => {
+            let sides = [(left, right), (right, left)].into_iter();
+            let bounds = sides.filter_map(|(list, item)| match list.as_ref() {
+                Expr::ScalarFunction(ScalarFunction { func, args }) => {
+                    let is_bound = matches!(func.name(), "array_min" | "array_max");
+                    let list = args.first().filter(|_| is_bound)?;
+                    Some((list, item.as_ref()))
+                }
+                _ => None,
+            });
+            bounds.collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 fn list_of(item: DataType) -> DataType {
@@ -128,7 +151,7 @@ fn item_of(list: &DataType) -> Option<DataType> {
 }
 
 /// The type of a function's argument.
-fn argument_type(application: &Application, function: &str, at: usize) -> Option<DataType> {
+fn taken(application: &Application, function: &str, at: usize) -> Option<DataType> {
     match (function, at) {
         ("date_bin", 0) => Some(DataType::Interval(IntervalUnit::MonthDayNano)),
         ("left" | "right" | "repeat" | "round" | "trunc", 1) => Some(DataType::Int64),

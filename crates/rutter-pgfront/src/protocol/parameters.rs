@@ -1,14 +1,8 @@
 //! Parameters of prepared statements.
 
-use std::ops::ControlFlow;
-
 use datafusion::common::ScalarValue;
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::logical_expr::sqlparser::ast::{
-    Expr, TableFactor, Value, Visit as _, Visitor, visit_expressions, visit_expressions_mut,
-};
-use datafusion::sql::parser::Statement;
 use pgwire::api::Type;
 use pgwire::api::portal::Portal;
 use pgwire::error::{PgWireError, PgWireResult};
@@ -18,7 +12,7 @@ use super::parameter_types::{self, Known};
 use super::row_stream::failure;
 use super::values::{self, Sent};
 use crate::application::Application;
-use crate::dialect::rewrite::{last, parsed};
+use crate::dialect::lexer::{Kind, pieces};
 use crate::values::kind;
 
 /// The types of `$1`, `$2`, … as inferred from the query; otherwise text.
@@ -59,127 +53,12 @@ fn place(name: &str) -> PgWireResult<usize> {
 /// The most parameters of a statement: the protocol counts them in 16 bits.
 const MAX_PARAMETERS: usize = 65_535;
 
-/// Replaces the parameters of a query. The closure receives the number of each.
-pub fn replace(statement: &mut Statement, other: impl Fn(usize, &Expr) -> Option<Expr>) {
-    let Statement::Statement(statement) = statement else {
-        return;
-    };
-    let _ = visit_expressions_mut(statement, |expr| {
-        let other = number(expr).and_then(|number| other(number, expr));
-        if let Some(other) = other {
-            *expr = other;
-        }
-        ControlFlow::<()>::Continue(())
-    });
-}
-
-/// The number of a parameter, if the expression is one.
-fn number(expr: &Expr) -> Option<usize> {
-    let Expr::Value(value) = expr else {
-        return None;
-    };
-    match &value.value {
-        Value::Placeholder(name) => name.strip_prefix('$')?.parse().ok().filter(|at| *at > 0),
-        _ => None,
-    }
-}
-
-/// The parameters that a query casts to addresses or prefixes. They are strings here, and drivers give objects for them.
-pub fn networks(statement: &Statement) -> Vec<(usize, Type)> {
-    let mut found = Vec::new();
-    let Statement::Statement(statement) = statement else {
-        return found;
-    };
-    let _ = visit_expressions(statement, |part| {
-        if let Expr::Cast {
-            expr, data_type, ..
-        } = part
-            && let Some(number) = number(expr)
-        {
-            found.extend(match data_type.to_string().to_ascii_lowercase().as_str() {
-                "inet" => Some((number, Type::INET)),
-                "cidr" => Some((number, Type::CIDR)),
-                "inet[]" => Some((number, Type::INET_ARRAY)),
-                "cidr[]" => Some((number, Type::CIDR_ARRAY)),
-                _ => None,
-            });
-        }
-        ControlFlow::<()>::Continue(())
-    });
-    found
-}
-
-/// The numbers of the parameters in arguments of table functions.
-pub fn table_arguments(statement: &Statement, functions: &[(&str, &str)]) -> Vec<usize> {
-    struct Arguments<'a>(&'a [(&'a str, &'a str)], Vec<usize>);
-    impl Visitor for Arguments<'_> {
-        type Break = ();
-
-        fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<()> {
-            let (TableFactor::Table {
-                name,
-                args: Some(_),
-                ..
-            }
-            | TableFactor::Function { name, .. }) = table
-            else {
-                return ControlFlow::Continue(());
-            };
-            let name = last(name).unwrap_or_default();
-            if self
-                .0
-                .iter()
-                .any(|(known, _)| known.eq_ignore_ascii_case(name))
-            {
-                let _ = visit_expressions(table, |expr| {
-                    self.1.extend(number(expr));
-                    ControlFlow::<()>::Continue(())
-                });
-            }
-            ControlFlow::Continue(())
-        }
-    }
-    let mut arguments = Arguments(functions, Vec::new());
-    if let Statement::Statement(statement) = statement {
-        let _ = statement.visit(&mut arguments);
-    }
-    arguments.1
-}
-
-/// Casts the parameters that are lists: comparisons do not determine their type. Parameters without a declared type become
-/// text[] in `ANY($1)` and `ALL($1)`.
-pub fn cast_lists(statement: &mut Statement, types: &[Option<Type>]) {
-    let declared = |number: usize| {
-        let declared = types.get(number - 1).cloned().flatten();
-        declared.filter(|kind| *kind != Type::UNKNOWN)
-    };
-    replace(statement, |number, expr| {
-        let item = values::item(&declared(number)?)?;
-        cast(expr, &format!("{}[]", scalar(&item).unwrap_or("TEXT")))
-    });
-    let Statement::Statement(statement) = statement else {
-        return;
-    };
-    let _ = visit_expressions_mut(statement, |expr| {
-        if let Expr::AnyOp { right, .. } | Expr::AllOp { right, .. } = expr
-            && number(right).is_some_and(|number| declared(number).is_none())
-            && let Some(list) = cast(right, "TEXT[]")
-        {
-            **right = list;
-        }
-        ControlFlow::<()>::Continue(())
-    });
-}
-
-/// Casts the parameters of a query to these types.
-pub fn cast_scalars(statement: &mut Statement, types: &[Option<Type>]) {
-    replace(statement, |number, expr| {
-        cast(expr, scalar(types.get(number - 1)?.as_ref()?)?)
-    });
-}
-
-fn cast(expr: &Expr, kind: &str) -> Option<Expr> {
-    parsed(&format!("CAST({expr} AS {kind})"))
+/// Casts the parameters that are lists: comparisons do not determine their type. Declared types are known. Parameters
+/// without a declared type become text[] in `ANY($1)` and `ALL($1)`.
+pub fn typed(sql: &str, types: &[Option<Type>]) -> String {
+    replaced(sql, |number, before, behind| {
+        list_type(number, (before, behind), types).map(|kind| cast(number, &kind))
+    })
 }
 
 /// Finds the types of undeclared lists that are compared with another type than text.
@@ -196,6 +75,79 @@ pub fn compared(plan: &LogicalPlan, types: &mut Vec<Option<Type>>) -> PgWireResu
         any = true;
     }
     Ok(any)
+}
+
+/// Casts the parameters of a query to these types.
+pub fn with_casts(sql: &str, types: &[Option<Type>]) -> String {
+    replaced(sql, |number, _, _| {
+        let at: usize = number.parse().ok()?;
+        let kind = scalar(types.get(at.checked_sub(1)?)?.as_ref()?)?;
+        Some(cast(number, kind))
+    })
+}
+
+fn cast(number: &str, kind: &str) -> String {
+    format!("CAST(${number} AS {kind})")
+}
+
+/// Replaces the parameters of a query. The closure receives the number, and the text before and after it, up to the
+/// next parameter.
+pub fn replaced(sql: &str, other: impl Fn(&str, &str, &str) -> Option<String>) -> String {
+    let mut out = String::with_capacity(sql.len());
+    for (kind, text) in pieces(sql) {
+        if kind != Kind::Code {
+            out.push_str(text);
+            continue;
+        }
+        let mut parts = text.split('$');
+        out.push_str(parts.next().unwrap_or_default());
+        for part in parts {
+            let end = part.find(|c: char| !c.is_ascii_digit());
+            let (number, rest) = part.split_at(end.unwrap_or(part.len()));
+            match other(number, &out, rest) {
+                Some(other) => out.extend([&other, rest]),
+                None => out.extend(["$", part]),
+            }
+        }
+    }
+    out
+}
+
+/// The parameters that a query casts to a type that DataFusion lacks: addresses and prefixes, `$1::inet`, are strings
+/// there.
+pub fn renamed(sql: &str) -> Vec<(usize, Type)> {
+    let mut found = Vec::new();
+    for (kind, text) in pieces(sql) {
+        let places = text.split('$').skip(1).filter(|_| kind == Kind::Code);
+        for place in places {
+            let end = place.find(|c: char| !c.is_ascii_digit());
+            let (number, rest) = place.split_at(end.unwrap_or(place.len()));
+            let Some(name) = rest.trim_start().strip_prefix("::") else {
+                continue;
+            };
+            let name = name.trim_start();
+            let name = name.strip_prefix("pg_catalog.").unwrap_or(name);
+            let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '[' | ']');
+            let end = name.find(|c| !is_word(c)).unwrap_or(name.len());
+            let kind = match name[..end].to_ascii_lowercase().as_str() {
+                "inet" => Type::INET,
+                "cidr" => Type::CIDR,
+                "inet[]" => Type::INET_ARRAY,
+                "cidr[]" => Type::CIDR_ARRAY,
+                "oid" => Type::OID,
+                "oid[]" => Type::OID_ARRAY,
+                _ => continue,
+            };
+            found.extend(
+                number
+                    .parse()
+                    .ok()
+                    .filter(|number| *number > 0)
+                    .map(|number| (number, kind)),
+            );
+        }
+    }
+    found
 }
 
 /// The declared types that the query itself does not determine: its result may have one of them. A value added to a
@@ -219,7 +171,8 @@ fn scalar(kind: &Type) -> Option<&'static str> {
     Some(match *kind {
         Type::BOOL => "BOOLEAN",
         Type::INT2 | Type::INT4 | Type::INT8 | Type::OID => "BIGINT",
-        Type::FLOAT4 | Type::FLOAT8 | Type::NUMERIC => "DOUBLE PRECISION",
+        Type::FLOAT4 | Type::FLOAT8 => "DOUBLE PRECISION",
+        Type::NUMERIC => "NUMERIC(38, 10)",
         Type::TIMESTAMPTZ => "TIMESTAMPTZ",
         Type::TIMESTAMP => "TIMESTAMP",
         Type::DATE => "DATE",
@@ -228,6 +181,31 @@ fn scalar(kind: &Type) -> Option<&'static str> {
         Type::BYTEA => "BYTEA",
         _ => return None,
     })
+}
+
+/// The list type of a parameter, by its declared type or else by the text around it.
+fn list_type(
+    number: &str,
+    (before, behind): (&str, &str),
+    types: &[Option<Type>],
+) -> Option<String> {
+    let at: usize = number.parse().ok()?;
+    let declared = types.get(at.checked_sub(1)?).cloned().flatten();
+    match declared.filter(|kind| *kind != Type::UNKNOWN) {
+        Some(kind) => {
+            let item = values::item(&kind)?;
+            Some(format!("{}[]", scalar(&item).unwrap_or("TEXT")))
+        }
+        None => {
+            let before = before.trim_end().strip_suffix('(')?.trim_end();
+            let word = before.get(before.len().checked_sub("ANY".len())?..)?;
+            let is_list = ["ANY", "ALL"]
+                .iter()
+                .any(|known| word.eq_ignore_ascii_case(known));
+            let is_alone = behind.trim_start().starts_with(')');
+            (is_list && is_alone).then(|| "TEXT[]".to_owned())
+        }
+    }
 }
 
 /// The values that a client bound.
@@ -249,38 +227,29 @@ pub fn values<S: Clone>(portal: &Portal<S>, types: &[Type]) -> PgWireResult<Vec<
 
 #[cfg(test)]
 mod tests {
-    use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
-    use datafusion::logical_expr::sqlparser::parser::Parser;
-
     use super::*;
 
-    fn parse(sql: &str) -> Statement {
-        let parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(sql);
-        Statement::Statement(Box::new(parser.unwrap().parse_statement().unwrap()))
-    }
-
     #[test]
-    fn parameters_are_cast_to_their_declared_types() {
+    fn lists_are_cast_outside_of_quotes() {
         let types = [Some(Type::INT4_ARRAY), None, Some(Type::TEXT_ARRAY)];
-        let mut statement =
-            parse("SELECT '$1' = ANY($1) AND b = $2 AND d = ANY($3) AND e <> ALL($4)");
-        cast_lists(&mut statement, &types);
         assert_eq!(
-            statement.to_string(),
-            "SELECT '$1' = ANY(CAST($1 AS BIGINT[])) AND b = $2 AND d = ANY(CAST($3 AS TEXT[])) \
-             AND e <> ALL(CAST($4 AS TEXT[]))"
+            typed(
+                "a = ANY($1) AND b = $2 AND c = '$1' AND d = ANY($3)",
+                &types
+            ),
+            "a = ANY(CAST($1 AS BIGINT[])) AND b = $2 AND c = '$1' AND d = ANY(CAST($3 AS TEXT[]))"
         );
-        let mut statement = parse("SELECT $1, '$1', $2");
-        cast_scalars(&mut statement, &[Some(Type::BOOL), None]);
         assert_eq!(
-            statement.to_string(),
+            with_casts("SELECT $1, '$1', $2", &[Some(Type::BOOL), None]),
             "SELECT CAST($1 AS BOOLEAN), '$1', $2"
         );
-    }
-
-    #[test]
-    fn parameters_of_table_functions_are_found() {
-        let sql = "SELECT f($1) FROM lookup($2) JOIN public.Generate_Series(abs(1), $3) ON $4 = 'lookup(' WHERE $5";
-        assert_eq!(table_arguments(&parse(sql), &[("lookup", "x")]), [2]);
+        assert_eq!(typed("'$3' = $10", &types), "'$3' = $10");
+        assert_eq!(typed("/* ' */ $1", &types), "/* ' */ CAST($1 AS BIGINT[])");
+        assert_eq!(typed("\"$1\" -- $1", &types), "\"$1\" -- $1");
+        assert_eq!(
+            renamed("$1::inet >> $2 :: CIDR AND '$3::inet' = $4::inetx AND $5::cidr[]"),
+            [(1, Type::INET), (2, Type::CIDR), (5, Type::CIDR_ARRAY)]
+        );
+        assert_eq!(typed("a = any ($1)", &[]), "a = any (CAST($1 AS TEXT[]))");
     }
 }

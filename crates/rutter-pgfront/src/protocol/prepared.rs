@@ -11,6 +11,7 @@ use pgwire::messages::extendedquery::Bind;
 
 use super::cursor::Cursors;
 use super::encode::fields;
+use super::handler::show_field;
 use super::planned_query::Planned;
 use super::row_stream::failure;
 use super::statement::{Statement, is_only_comments};
@@ -37,23 +38,38 @@ impl Prepared {
     }
 
     /// The types of its parameters.
-    fn types(&self) -> &[Type] {
-        self.plan.as_ref().map_or(&[], Planned::types)
+    fn types(&self) -> PgWireResult<Vec<Type>> {
+        self.plan.as_ref().map_or(Ok(Vec::new()), Planned::types)
+    }
+}
+
+/// Prepares statements.
+pub struct Parser(Database);
+
+impl Parser {
+    /// A parser for the statements of a database.
+    pub fn new(database: Database) -> Self {
+        Self(database)
     }
 
-    /// The columns of its answer.
-    fn columns(&self, format: &Format) -> Vec<FieldInfo> {
-        match (&self.statement, &self.plan, &self.cursor) {
-            (Statement::Query(_), Some(plan), _) => fields(plan.plan().schema().as_arrow(), format),
-            (_, _, Some(schema)) => fields(schema, format),
-            _ => Vec::new(),
-        }
+    /// The columns of an answer.
+    fn columns(&self, prepared: &Prepared, format: &Format) -> PgWireResult<Vec<FieldInfo>> {
+        Ok(
+            match (&prepared.statement, &prepared.plan, &prepared.cursor) {
+                (Statement::Query(_), Some(plan), _) => {
+                    fields(plan.plan().schema().as_arrow(), format)
+                }
+                (_, _, Some(schema)) => fields(schema, format),
+                (Statement::Show(name), ..) => vec![show_field(&self.0.application, name, format)?],
+                _ => Vec::new(),
+            },
+        )
     }
 
     /// Refuses a Bind whose number of values or formats differs from the parameters or columns.
-    pub fn check(&self, bind: &Bind) -> PgWireResult<()> {
-        let parameters = self.types().len();
-        let columns = self.columns(&Format::UnifiedText).len();
+    pub fn check(&self, prepared: &Prepared, bind: &Bind) -> PgWireResult<()> {
+        let parameters = prepared.types()?.len();
+        let columns = self.columns(prepared, &Format::UnifiedText)?.len();
         let given = bind.parameters.len();
         if given != parameters {
             return Err(wrong(format!("{given} values for {parameters} parameters")));
@@ -72,16 +88,6 @@ impl Prepared {
             }
         }
         Ok(())
-    }
-}
-
-/// Prepares statements.
-pub struct Parser(Database);
-
-impl Parser {
-    /// A parser for the statements of a database.
-    pub fn new(database: Database) -> Self {
-        Self(database)
     }
 }
 
@@ -118,7 +124,7 @@ impl QueryParser for Parser {
     }
 
     fn get_parameter_types(&self, statement: &Prepared) -> PgWireResult<Vec<Type>> {
-        Ok(statement.types().to_vec())
+        statement.types()
     }
 
     fn get_result_schema(
@@ -127,7 +133,7 @@ impl QueryParser for Parser {
         format: Option<&Format>,
     ) -> PgWireResult<Vec<FieldInfo>> {
         // The format is not requested before Bind. Drivers expect what is announced here.
-        Ok(statement.columns(format.unwrap_or(&Format::UnifiedText)))
+        self.columns(statement, format.unwrap_or(&Format::UnifiedText))
     }
 }
 

@@ -9,7 +9,7 @@ use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::copy::{CopyDone, CopyOutResponse};
 use pgwire::messages::response::{EmptyQueryResponse, TransactionStatus};
 
-use super::copy::is_trailer;
+use super::copy::copied;
 
 /// Sends a response. A description precedes rows.
 pub async fn send<C>(client: &mut C, response: Response) -> PgWireResult<()>
@@ -60,18 +60,13 @@ where
     client
         .feed(PgWireBackendMessage::CopyOutResponse(begin))
         .await?;
-    let mut messages = copy.data_stream.enumerate();
-    let mut rows = 0;
-    while let Some((at, message)) = messages.next().await {
-        let message = message?;
-        rows += usize::from(at > 0 && !is_trailer(&message));
-        if !message.data.is_empty() {
-            client.feed(PgWireBackendMessage::CopyData(message)).await?;
-        }
+    let mut rows = copy.data_stream;
+    while let Some(row) = rows.next().await {
+        client.feed(PgWireBackendMessage::CopyData(row?)).await?;
     }
     client
         .feed(PgWireBackendMessage::CopyDone(CopyDone::new()))
         .await?;
-    let tag = Tag::new("COPY").with_rows(rows);
+    let tag = Tag::new("COPY").with_rows(copied(client));
     send_execution_response(client, tag).await
 }

@@ -6,10 +6,10 @@ use std::time::Duration;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
-use futures::{StreamExt as _, stream};
+use futures::{Stream, StreamExt as _, stream};
 use pgwire::api::results::{FieldInfo, QueryResponse};
-use pgwire::error::{ErrorInfo, PgWireError};
-use tokio::sync::{Mutex, OwnedMutexGuard};
+use pgwire::error::{ErrorInfo, PgWireError, PgWireResult};
+use pgwire::messages::data::DataRow;
 use tokio::time::Instant;
 
 use super::cancel::Query;
@@ -37,34 +37,44 @@ pub fn failure(state: &str, message: String) -> PgWireError {
 pub fn too_long(limit: Duration) -> PgWireError {
     failure(
         "57014",
-        format!("the query took longer than {limit:.0?} (the setting `query-timeout`)"),
+        format!(
+            "the query took longer than {limit:.0?} (the setting `query-timeout`, or statement_timeout)"
+        ),
     )
 }
 
-/// The rows of a stream that are not sent yet. A cursor keeps them between two reads.
+/// Answers with the rows of a stream, until a deadline.
+pub fn respond(
+    batches: SendableRecordBatchStream,
+    fields: Arc<Vec<FieldInfo>>,
+    query: Query,
+    until: Instant,
+) -> QueryResponse {
+    QueryResponse::new(Arc::clone(&fields), rows(batches, fields, query, until))
+}
+
+/// The remaining rows of an answer.
 pub struct RemainingRows {
     batches: SendableRecordBatchStream,
     batch: Option<RecordBatch>,
-    /// An error ended the stream: rows may be missing.
-    has_failed: bool,
 }
 
 impl RemainingRows {
     /// All rows of a stream.
-    pub fn new(batches: SendableRecordBatchStream) -> Arc<Mutex<Self>> {
-        Arc::new(Mutex::new(Self {
+    pub fn new(batches: SendableRecordBatchStream) -> Self {
+        Self {
             batches,
             batch: None,
-            has_failed: false,
-        }))
+        }
     }
 
-    /// Returns the next rows, at most this many, and few enough to send them with little memory.
-    async fn next(&mut self, most: usize) -> Option<Result<RecordBatch, DataFusionError>> {
-        if self.has_failed {
-            let why = "the cursor has ended with an error: declare it again".to_owned();
-            return Some(Err(DataFusionError::Execution(why)));
-        }
+    /// Returns the next rows, few enough to send them with little memory.
+    pub async fn next(&mut self) -> Option<Result<RecordBatch, DataFusionError>> {
+        self.next_rows(usize::MAX).await
+    }
+
+    /// The same, with at most this many rows.
+    pub async fn next_rows(&mut self, most: usize) -> Option<Result<RecordBatch, DataFusionError>> {
         let batch = match self.batch.take() {
             Some(batch) => batch,
             None => match self.batches.next().await? {
@@ -86,41 +96,33 @@ impl RemainingRows {
 const PIECE: usize = 256 * 1024;
 const MAX_ROWS: usize = 8192;
 
-/// Answers with the next rows, at most `most`, until the query times out.
-pub fn respond(
-    rest: OwnedMutexGuard<RemainingRows>,
-    most: usize,
-    fields: Vec<FieldInfo>,
+fn rows(
+    batches: SendableRecordBatchStream,
+    fields: Arc<Vec<FieldInfo>>,
     query: Query,
-    limit: Duration,
-) -> QueryResponse {
-    let fields = Arc::new(fields);
-    let until = Instant::now() + limit;
-    let columns = Arc::clone(&fields);
-    let state = Some((rest, query, most));
+    until: Instant,
+) -> impl Stream<Item = PgWireResult<DataRow>> + Send {
+    let limit = until - Instant::now();
+    let state = Some((RemainingRows::new(batches), query));
     let parts = stream::unfold(state, move |state| {
-        let columns = Arc::clone(&columns);
+        let fields = Arc::clone(&fields);
         async move {
-            let (mut rest, mut query, most) = state?;
-            if most == 0 {
-                return None;
-            }
-            let batch = tokio::select! {
-                batch = rest.next(most) => batch?.map_err(|failed| error(&failed.into())),
+            let (mut rest, mut query) = state?;
+            let rows = tokio::select! {
+                batch = rest.next() => match batch? {
+                    Ok(batch) => encode::rows(&batch, &fields),
+                    Err(failed) => Err(error(&failed.into())),
+                },
                 () = query.cancelled() => Err(PgWireError::QueryCanceled),
                 () = tokio::time::sleep_until(until) => Err(too_long(limit)),
             };
-            let left = batch.as_ref().map_or(0, |batch| most - batch.num_rows());
-            let rows = batch.and_then(|batch| encode::rows(&batch, &columns));
-            rest.has_failed |= rows.is_err();
             query.record_activity();
-            let more = rows.is_ok().then_some((rest, query, left));
+            let more = rows.is_ok().then_some((rest, query));
             Some((rows, more))
         }
     });
-    let rows = parts.flat_map(|part| match part {
+    parts.flat_map(|part| match part {
         Ok(rows) => stream::iter(rows.into_iter().map(Ok).collect::<Vec<_>>()),
         Err(error) => stream::iter(vec![Err(error)]),
-    });
-    QueryResponse::new(fields, rows)
+    })
 }

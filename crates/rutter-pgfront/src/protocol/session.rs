@@ -28,6 +28,8 @@ struct State {
     busy: usize,
     /// The time of the last activity.
     last: Instant,
+    /// The client's own timeout of a query.
+    query_timeout: Option<Duration>,
 }
 
 /// Marks a query as running.
@@ -46,6 +48,7 @@ impl Session {
             logged_in: false,
             busy: 0,
             last: Instant::now(),
+            query_timeout: None,
         };
         Self {
             state: Arc::new(Mutex::new(state)),
@@ -85,6 +88,17 @@ impl Session {
     /// Records activity.
     pub fn record_activity(&self) {
         self.state().last = Instant::now();
+    }
+
+    /// Sets the client's own timeout of queries; `None`: the server's.
+    pub fn set_query_timeout(&self, time: Option<Duration>) {
+        self.state().query_timeout = time;
+    }
+
+    /// The timeout of a query.
+    pub fn query_timeout(&self) -> Duration {
+        let all = self.bounds.query;
+        self.state().query_timeout.map_or(all, |own| own.min(all))
     }
 
     /// Marks the begin of a query.

@@ -1,18 +1,14 @@
 //! Statements that are not queries, but that drivers and psql send.
 
-use datafusion::logical_expr::sqlparser::ast::{CloseCursor, Declare, Ident, Statement as Parsed};
-use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
-use datafusion::logical_expr::sqlparser::parser::Parser;
-use datafusion::logical_expr::sqlparser::tokenizer::{Token, Tokenizer};
 use pgwire::api::results::{Response, Tag};
 use pgwire::error::{PgWireError, PgWireResult};
 
-use super::copy::{Copy, Form};
-use super::row_stream::{error, failure};
-use super::settings::{SETTINGS, setting_name, zone};
-use crate::dialect::column_name;
+use super::copy::Copy;
+use super::declare_cursor::{Declared, fetched};
+use super::row_stream::failure;
+use super::settings::{timeout, zone};
+use crate::dialect::lexer::{Kind, pieces};
 use crate::dialect::time_zone::is_utc;
-use crate::limits::complexity;
 
 /// A statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,8 +21,12 @@ pub enum Statement {
     Deallocate(Option<String>),
     /// `COPY … TO STDOUT`.
     Copy(Copy),
+    /// `SET statement_timeout`, with its value.
+    Timeout(String),
+    /// `SHOW name`.
+    Show(String),
     /// `DECLARE name CURSOR FOR query`.
-    Declare(String, String),
+    Declare(Declared),
     /// `FETCH count FROM name`; without a count: all.
     Fetch(String, Option<usize>),
     /// `CLOSE name`; without a name: all.
@@ -61,84 +61,22 @@ impl Statement {
     pub fn of(sql: &str) -> PgWireResult<Self> {
         let sql = without_comments(sql).trim().trim_end_matches(';').trim();
         let words = sql.split_whitespace().collect();
-        let words_of = Words { words };
+        let words_of = Words { sql, words };
         if let Some(why) = words_of.refused() {
             return Err(why);
         }
-        let is_word = |c: char| c.is_alphanumeric() || c == '_';
-        let first = &sql[..sql.find(|c| !is_word(c)).unwrap_or(sql.len())];
-        if PARSED.iter().any(|word| word.eq_ignore_ascii_case(first)) {
-            return Self::parsed(sql);
+        if words_of.is_copy() {
+            return Ok(Self::Copy(Copy::of(sql)?));
         }
-        if words_of.begins("FETCH")
-            && let Some(fetched) = fetched(&words_of.words[1..])
-        {
-            return fetched.map_err(|why| failure("0A000", why.to_owned()));
+        if let Some(cursor) = words_of.cursor() {
+            return cursor.map_err(|why| failure("0A000", why.to_owned()));
         }
-        if let Some(shown) = words_of.shown() {
-            return shown;
-        }
-        let known = words_of.without_effect();
+        let known = words_of
+            .timeout()
+            .or_else(|| words_of.without_effect())
+            .or_else(|| words_of.deallocated())
+            .or_else(|| words_of.shown());
         Ok(known.unwrap_or_else(|| Self::Query(sql.to_owned())))
-    }
-
-    /// Parses a statement about copies, cursors and prepared statements.
-    fn parsed(sql: &str) -> PgWireResult<Self> {
-        complexity::check_text(sql).map_err(|why| error(&why.into()))?;
-        // The parser reads the data of `COPY … FROM STDIN` behind a semicolon.
-        let parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(&format!("{sql};"));
-        let parsed = parser.and_then(|mut parser| {
-            let parsed = parser.parse_statement()?;
-            let _ = parser.consume_token(&Token::SemiColon);
-            parser.expect_token(&Token::EOF)?;
-            Ok(parsed)
-        });
-        let name = |name: Ident| column_name(&name);
-        Ok(
-            match parsed.map_err(|why| failure("42601", why.to_string()))? {
-                Parsed::Copy {
-                    source,
-                    to,
-                    target,
-                    options,
-                    legacy_options,
-                    ..
-                } => {
-                    let form = Form::of(options, legacy_options)?;
-                    Self::Copy(Copy::new(source, to, &target, form)?)
-                }
-                Parsed::Declare { mut stmts } => match stmts.pop() {
-                    Some(Declare {
-                        binary: Some(true), ..
-                    }) => return Err(failure("0A000", BINARY.to_owned())),
-                    Some(Declare {
-                        hold: Some(true), ..
-                    }) => return Err(failure("0A000", HOLD.to_owned())),
-                    Some(Declare {
-                        mut names,
-                        for_query: Some(query),
-                        ..
-                    }) if names.len() == 1 => {
-                        Self::Declare(name(names.remove(0)), query.to_string())
-                    }
-                    _ => Self::Query(sql.to_owned()),
-                },
-                Parsed::Close {
-                    cursor: CloseCursor::All,
-                } => Self::Close(None),
-                Parsed::Close {
-                    cursor: CloseCursor::Specific { name: cursor },
-                } => Self::Close(Some(name(cursor))),
-                Parsed::Deallocate {
-                    name: statement, ..
-                } => {
-                    let is_all = statement.quote_style.is_none()
-                        && statement.value.eq_ignore_ascii_case("ALL");
-                    Self::Deallocate((!is_all).then(|| name(statement)))
-                }
-                _ => Self::Query(sql.to_owned()),
-            },
-        )
     }
 
     /// The query of a statement that has one.
@@ -146,14 +84,14 @@ impl Statement {
         match self {
             Self::Query(sql) => Some(sql),
             Self::Copy(copy) => Some(&copy.sql),
-            Self::Declare(_, sql) => Some(sql),
+            Self::Declare(declared) => Some(&declared.sql),
             _ => None,
         }
     }
 
     /// Returns whether the statement answers with rows.
     pub fn has_rows(&self) -> bool {
-        matches!(self, Self::Query(_) | Self::Fetch(..))
+        matches!(self, Self::Query(_) | Self::Show(_) | Self::Fetch(..))
     }
 
     /// Returns whether the statement ends a transaction or rolls it back to a savepoint.
@@ -162,12 +100,13 @@ impl Statement {
     }
 }
 
-/// The words of a statement, without leading comments and without its semicolon.
+/// The text of a statement, without leading comments and without its semicolon.
 struct Words<'a> {
+    sql: &'a str,
     words: Vec<&'a str>,
 }
 
-impl Words<'_> {
+impl<'a> Words<'a> {
     /// Returns whether it begins with these words.
     fn begins(&self, command: &str) -> bool {
         let mut words = self.words.iter();
@@ -175,6 +114,11 @@ impl Words<'_> {
             let word = words.next();
             word.is_some_and(|word| word.eq_ignore_ascii_case(part))
         })
+    }
+
+    /// Returns the text after its first word, if it is this one.
+    fn behind(&self, command: &str) -> Option<&'a str> {
+        self.begins(command).then(|| &self.sql[command.len()..])
     }
 
     /// Returns why the statement is not offered.
@@ -192,35 +136,63 @@ impl Words<'_> {
         })
     }
 
+    /// `SET statement_timeout`.
+    fn timeout(&self) -> Option<Statement> {
+        let is_set = self.begins("SET");
+        is_set.then(|| timeout(&self.words[1..]).map(Statement::Timeout))?
+    }
+
     fn without_effect(&self) -> Option<Statement> {
         let mut commands = WITHOUT_EFFECT.iter();
         let (_, tag) = commands.find(|(command, _)| self.begins(command))?;
         Some(Statement::Nothing(tag))
     }
 
-    /// `SHOW` is a query of the settings.
-    fn shown(&self) -> Option<PgWireResult<Statement>> {
-        if !self.begins("SHOW") || self.begins("SHOW TABLES") || self.begins("SHOW COLUMNS") {
+    /// A parenthesis may directly follow the word.
+    fn is_copy(&self) -> bool {
+        self.sql
+            .split_at_checked(COPY.len())
+            .is_some_and(|(word, rest)| {
+                let goes_on = rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+                word.eq_ignore_ascii_case(COPY) && !goes_on
+            })
+    }
+
+    fn deallocated(&self) -> Option<Statement> {
+        let text = self.behind("DEALLOCATE")?;
+        Some(Statement::Deallocate(deallocated(text)))
+    }
+
+    /// A statement about a cursor. An error gives the reason if its form is not supported.
+    fn cursor(&self) -> Option<Result<Statement, &'static str>> {
+        if let Some(text) = self.behind("DECLARE") {
+            return Some(Declared::of(text)?.map(Statement::Declare));
+        }
+        if self.begins("FETCH") {
+            let fetched = fetched(&self.words[1..])?;
+            return Some(fetched.map(|(name, count)| Statement::Fetch(name, count)));
+        }
+        if !self.begins("CLOSE") || self.words.len() != 2 {
             return None;
         }
-        let name = self.words[1..].join(" ");
-        let name = name.trim_matches('"').to_lowercase();
-        if name == "all" {
-            return Some(Ok(Statement::Query(ALL_SETTINGS.to_owned())));
+        let all = self.words[1].eq_ignore_ascii_case("ALL");
+        Some(Ok(Statement::Close(
+            (!all).then(|| cursor_name(self.words[1])),
+        )))
+    }
+
+    fn shown(&self) -> Option<Statement> {
+        if self.begins("SHOW ALL") {
+            return Some(Statement::Query(ALL_SETTINGS.to_owned()));
         }
-        let mut settings = SETTINGS.iter().map(|(known, _)| *known);
-        let Some(known) = settings.find(|known| *known == setting_name(&name)) else {
-            let why = format!("unrecognized configuration parameter \"{name}\"");
-            return Some(Err(failure("42704", why)));
-        };
-        Some(Ok(Statement::Query(format!(
-            "SELECT setting AS \"{known}\" FROM pg_settings WHERE name = '{known}'"
-        ))))
+        let is_query = self.begins("SHOW TABLES") || self.begins("SHOW COLUMNS");
+        let is_shown = self.begins("SHOW") && !is_query;
+        let name = self.words.get(1..).unwrap_or_default().join(" ");
+        is_shown.then(|| Statement::Show(name.trim_matches('"').to_lowercase()))
     }
 }
 
-/// The first words of statements that the parser of SQL reads.
-const PARSED: [&str; 4] = ["COPY", "DECLARE", "CLOSE", "DEALLOCATE"];
+const COPY: &str = "COPY";
 /// `SHOW ALL`.
 const ALL_SETTINGS: &str =
     "SELECT name, setting, short_desc AS description FROM pg_settings ORDER BY name";
@@ -229,68 +201,43 @@ pub const ROLLBACK_TO: &str = "ROLLBACK TO";
 
 /// Returns whether a text holds nothing but comments.
 pub fn is_only_comments(sql: &str) -> bool {
-    split(sql).is_empty()
+    without_comments(sql)
+        .trim_matches([' ', '\t', '\r', '\n', ';'])
+        .is_empty()
 }
 
 /// A statement without the comments before it.
 fn without_comments(sql: &str) -> &str {
-    let tokens = tokens(sql).unwrap_or_default();
-    let mut tokens = tokens.iter();
-    let first = tokens.find(|(token, _)| !matches!(token, Token::Whitespace(_)));
-    first.map_or(sql, |(_, at)| &sql[*at..])
-}
-
-/// The tokens of a text, each with its place. `None`: it is too long, or an open quote or comment.
-fn tokens(sql: &str) -> Option<Vec<(Token, usize)>> {
-    if sql.len() > complexity::MAX_QUERY_BYTES {
-        return None;
-    }
-    let tokens = Tokenizer::new(&PostgreSqlDialect {}, sql).tokenize_with_location();
-    let (mut characters, mut at) = (sql.chars(), 0);
-    let (mut line, mut column) = (1, 1);
-    let placed = tokens.ok()?.into_iter().map(|token| {
-        let start = token.span.start;
-        while (line, column) < (start.line, start.column)
-            && let Some(character) = characters.next()
-        {
-            at += character.len_utf8();
-            (line, column) = match character {
-                '\n' => (line + 1, 1),
-                _ => (line, column + 1),
-            };
-        }
-        (token.token, at)
-    });
-    Some(placed.collect())
-}
-
-/// Parses `FETCH [NEXT | [FORWARD] [count | ALL]] [FROM | IN] name` without its first word. An error gives the
-/// reason if the form is not supported.
-fn fetched(words: &[&str]) -> Option<Result<Statement, &'static str>> {
-    let (name, words) = words.split_last()?;
-    let mut count = Some(1);
-    for word in words {
-        match word.to_ascii_uppercase().as_str() {
-            "NEXT" | "FORWARD" | "FROM" | "IN" => {}
-            "ALL" => count = None,
-            "PRIOR" | "FIRST" | "LAST" | "ABSOLUTE" | "RELATIVE" | "BACKWARD" => {
-                return Some(Err(BACKWARD));
-            }
-            number if number.starts_with('-') => return Some(Err(BACKWARD)),
-            number => count = Some(number.parse().ok()?),
-        }
-    }
-    let name = match name.strip_prefix('"') {
-        Some(quoted) => quoted.trim_end_matches('"').to_owned(),
-        None => name.to_lowercase(),
+    let is_only_comments = |(kind, text): &&(Kind, &str)| {
+        *kind == Kind::Comment || *kind == Kind::Code && text.trim().is_empty()
     };
-    Some(Ok(Statement::Fetch(name, count)))
+    let pieces = pieces(sql);
+    let before = pieces.iter().take_while(is_only_comments);
+    let length: usize = before.map(|(_, text)| text.len()).sum();
+    &sql[length..]
 }
 
-const BACKWARD: &str = "cursors are read forwards: write FETCH count FROM name";
-const HOLD: &str = "a cursor ends with its transaction: WITH HOLD is not offered";
-const BINARY: &str =
-    "BINARY cursors are not offered: ask for the binary form when values are bound";
+/// Parses `DEALLOCATE [PREPARE] {name | ALL}` without its first word. `None`: all.
+fn deallocated(text: &str) -> Option<String> {
+    let text = text.trim();
+    let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let name = match first.eq_ignore_ascii_case("PREPARE") {
+        true => rest.trim(),
+        false => text,
+    };
+    (!name.eq_ignore_ascii_case("ALL")).then(|| cursor_name(name))
+}
+
+/// Removes the quotes of a name. A name without quotes is in lower case.
+pub fn cursor_name(name: &str) -> String {
+    match name
+        .strip_prefix('"')
+        .and_then(|name| name.strip_suffix('"'))
+    {
+        Some(name) => name.replace("\"\"", "\""),
+        None => name.to_lowercase(),
+    }
+}
 
 /// Answers a statement without effect.
 pub fn nothing(tag: &'static str) -> Response {
@@ -303,23 +250,20 @@ pub fn nothing(tag: &'static str) -> Response {
     }
 }
 
-/// Splits a text at semicolons outside quotes and comments. A text that the parser cannot read stays whole.
+/// Splits a text at semicolons outside quotes and comments.
 pub fn split(sql: &str) -> Vec<&str> {
-    let Some(tokens) = tokens(sql) else {
-        return vec![sql];
-    };
-    let (mut parts, mut start, mut is_empty) = (Vec::new(), 0, true);
-    for (token, at) in tokens {
-        match token {
-            Token::SemiColon => {
-                parts.extend((!is_empty).then(|| &sql[start..at]));
-                (start, is_empty) = (at + 1, true);
+    let (mut parts, mut start, mut at) = (Vec::new(), 0, 0);
+    for (kind, text) in pieces(sql) {
+        if kind == Kind::Code {
+            for (offset, _) in text.match_indices(';') {
+                parts.push(&sql[start..at + offset]);
+                start = at + offset + 1;
             }
-            Token::Whitespace(_) => {}
-            _ => is_empty = false,
         }
+        at += text.len();
     }
-    parts.extend((!is_empty).then(|| &sql[start..]));
+    parts.push(&sql[start..]);
+    parts.retain(|part| !is_only_comments(part));
     parts
 }
 
@@ -335,15 +279,17 @@ mod tests {
     fn driver_commands_are_recognized() {
         assert_eq!(of("begin;"), Statement::Nothing("BEGIN"));
         assert_eq!(of("SET x TO 1"), Statement::Nothing("SET"));
-        let zone = "SELECT setting AS \"timezone\" FROM pg_settings WHERE name = 'timezone'";
-        assert_eq!(of("show TIME ZONE"), Statement::Query(zone.into()));
-        assert!(Statement::of("SHOW x").is_err());
+        assert_eq!(of("show TIME ZONE"), Statement::Show("time zone".into()));
         assert_eq!(of("DEALLOCATE PREPARE all"), Statement::Deallocate(None));
         assert_eq!(
             of("deallocate \"A b\""),
             Statement::Deallocate(Some("A b".into()))
         );
         assert_eq!(of("-- x;\n/* y */ BEGIN"), Statement::Nothing("BEGIN"));
+        assert_eq!(
+            of("SET statement_timeout='1 s'"),
+            Statement::Timeout("1 s".into())
+        );
         let copy = "copy(SELECT 1) to stdout";
         assert_eq!(of(copy).query(), Some("SELECT 1"));
         let copied = Statement::Query("copied".into());
@@ -354,10 +300,6 @@ mod tests {
 
     #[test]
     fn fetch_and_close_are_parsed() {
-        let declared = |sql: &str| of(&format!("declare C {sql} for SELECT 'x'"));
-        let expected = Statement::Declare("c".into(), "SELECT 'x'".into());
-        assert_eq!(declared("no scroll cursor"), expected);
-        assert_eq!(declared("CURSOR WITHOUT HOLD"), expected);
         let fetched = |count| Statement::Fetch("c".into(), count);
         assert_eq!(of("fetch all in c"), fetched(None));
         assert_eq!(of("FETCH C"), fetched(Some(1)));
@@ -381,11 +323,5 @@ mod tests {
         );
         assert_eq!(split("SELECT /* ; */ $$;$$"), ["SELECT /* ; */ $$;$$"]);
         assert!(split(" ; -- nothing").is_empty());
-        let quotes =
-            "SELECT 'it''s;ö' ;SELECT \"q\"\";\" -- c'\n, /* x /* y */ ; */ E'\\';' ; $t$;$t$";
-        let parts = split(quotes);
-        assert_eq!(parts.len(), 3, "{parts:?}");
-        assert_eq!((parts[0], parts[2]), ("SELECT 'it''s;ö' ", " $t$;$t$"));
-        assert_eq!(split("SELECT ';"), ["SELECT ';"]);
     }
 }

@@ -4,9 +4,6 @@ use std::fmt;
 
 use datafusion::arrow::array::{ArrayRef, AsArray as _};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::compute::kernels::cast_utils::{
-    IntervalParseConfig, IntervalUnit as ArrowUnit, parse_interval_month_day_nano_config,
-};
 use datafusion::arrow::datatypes::{
     DataType, DurationMicrosecondType, IntervalMonthDayNano, IntervalMonthDayNanoType,
     IntervalUnit, TimeUnit,
@@ -40,17 +37,12 @@ pub fn spans(array: &ArrayRef) -> Result<Vec<Option<Span>>> {
     }
     let parts = cast(array, &DataType::Interval(IntervalUnit::MonthDayNano))?;
     let parts = parts.as_primitive::<IntervalMonthDayNanoType>().iter();
-    Ok(parts.map(|parts| parts.map(Span::from)).collect())
-}
-
-impl From<IntervalMonthDayNano> for Span {
-    fn from(parts: IntervalMonthDayNano) -> Self {
-        Self {
-            months: parts.months,
-            days: parts.days,
-            micros: (parts.nanoseconds as f64 / 1_000.0).round_ties_even() as i64,
-        }
-    }
+    let span = |parts: IntervalMonthDayNano| Span {
+        months: parts.months,
+        days: parts.days,
+        micros: parts.nanoseconds / 1_000,
+    };
+    Ok(parts.map(|parts| parts.map(span)).collect())
 }
 
 impl Span {
@@ -73,6 +65,42 @@ impl Span {
             days: i32::from_be_bytes(*days),
             micros: i64::from_be_bytes(*micros),
         })
+    }
+
+    /// Parses the forms that drivers write: `1 day, 2:03:04.5`, `2 hours 30 mins`, `-1 days +23:59:55`.
+    pub fn of_text(text: &str) -> Option<Self> {
+        let mut parts = Parts::default();
+        let text = text.to_ascii_lowercase().replace(',', " ");
+        let mut words = text.split_whitespace().peekable();
+        words.peek()?;
+        while let Some(word) = words.next() {
+            if word.contains(':') {
+                parts.add(clock(word)?, Unit::Micros(1));
+                continue;
+            }
+            // A number without a unit means seconds.
+            let unit = words.next().unwrap_or("s");
+            parts.add(word.parse().ok()?, unit_of(unit)?);
+        }
+        parts.span()
+    }
+
+    /// Writes the interval for DataFusion, which does not read `hours:minutes`.
+    pub fn words(self) -> String {
+        let Self {
+            months,
+            days,
+            micros,
+        } = self;
+        format!("{months} months {days} days {micros} microseconds")
+    }
+
+    /// Returns the whole interval in seconds. A year has 365.25 days, a remaining month 30.
+    pub fn seconds(self) -> f64 {
+        let (years, months) = (f64::from(self.months / 12), f64::from(self.months % 12));
+        let days = years * 365.25 + months * 30.0 + f64::from(self.days);
+        let micros = self.micros as f64 / SECOND as f64;
+        days * (DAY / SECOND) as f64 + micros
     }
 
     /// Returns the interval as DataFusion's type, if it fits.
@@ -121,43 +149,82 @@ impl fmt::Display for Span {
     }
 }
 
-/// Parses an interval in the forms that drivers write: `1 day, 2:03:04.5`, `2 hours 30 mins`, `-1 days +23:59:55`.
-pub fn parsed(text: &str) -> Option<IntervalMonthDayNano> {
-    // A number without a unit means seconds.
-    let config = IntervalParseConfig::new(ArrowUnit::Second);
-    parse_interval_month_day_nano_config(&words(text)?, config).ok()
+/// A unit of an interval, and its size in the part that counts it.
+#[derive(Clone, Copy)]
+enum Unit {
+    Months(i32),
+    Days(i32),
+    Micros(i64),
 }
 
-/// Writes an interval for DataFusion, which does not read `hours:minutes` in every form.
-pub fn words(text: &str) -> Option<String> {
-    let text = text.to_ascii_lowercase().replace(',', " ");
-    let words = text.split_whitespace();
-    let words: Option<Vec<String>> = words
-        .map(|word| match word.contains(':') {
-            true => clock(word),
-            false => Some(word.trim_start_matches('+').to_owned()),
-        })
-        .collect();
-    words
-        .filter(|words| !words.is_empty())
-        .map(|words| words.join(" "))
+/// An interval while it is parsed.
+#[derive(Default)]
+struct Parts {
+    months: f64,
+    days: f64,
+    micros: f64,
 }
 
-/// Rewrites `[-]H:MM[:SS[.f]]` to `H hours MM minutes SS.f seconds`.
-fn clock(text: &str) -> Option<String> {
-    let (sign, digits) = match text.strip_prefix('-') {
-        Some(digits) => ("-", digits),
-        None => ("", text.strip_prefix('+').unwrap_or(text)),
-    };
-    let parts: Vec<&str> = digits.split(':').collect();
-    let is_number = |part: &&str| part.starts_with(|c: char| c.is_ascii_digit());
-    if parts.len() > 3 || !parts.iter().all(is_number) {
-        return None;
+impl Parts {
+    fn add(&mut self, value: f64, unit: Unit) {
+        match unit {
+            Unit::Months(of) => self.months += value * f64::from(of),
+            Unit::Days(of) => self.days += value * f64::from(of),
+            Unit::Micros(of) => self.micros += value * of as f64,
+        }
     }
-    let units = ["hours", "minutes", "seconds"];
-    let words = parts.iter().zip(units);
-    let words = words.map(|(part, unit)| format!("{sign}{part} {unit}"));
-    Some(words.collect::<Vec<_>>().join(" "))
+
+    /// Adds a number of units. Fractions of a month become days, fractions of a day become hours.
+    fn span(self) -> Option<Span> {
+        let months = self.months;
+        let days = self.days + months.fract() * 30.0;
+        let micros = (self.micros + days.fract() * DAY as f64).round_ties_even();
+        let fits = |value: f64, most: f64| value.is_finite() && value.abs() <= most;
+        let all_fit = fits(months, f64::from(i32::MAX))
+            && fits(days, f64::from(i32::MAX))
+            && fits(micros, MOST_MICROS);
+        all_fit.then_some(Span {
+            months: months as i32,
+            days: days as i32,
+            micros: micros as i64,
+        })
+    }
+}
+
+/// The largest interval of DataFusion in microseconds: it counts nanoseconds.
+const MOST_MICROS: f64 = 9.2e15;
+
+fn unit_of(name: &str) -> Option<Unit> {
+    Some(match name {
+        "year" | "years" | "yr" | "yrs" | "y" => Unit::Months(12),
+        "month" | "months" | "mon" | "mons" => Unit::Months(1),
+        "week" | "weeks" | "w" => Unit::Days(7),
+        "day" | "days" | "d" => Unit::Days(1),
+        "hour" | "hours" | "hr" | "hrs" | "h" => Unit::Micros(HOUR),
+        "minute" | "minutes" | "min" | "mins" | "m" => Unit::Micros(MINUTE),
+        "second" | "seconds" | "sec" | "secs" | "s" => Unit::Micros(SECOND),
+        "millisecond" | "milliseconds" | "msec" | "msecs" | "ms" => Unit::Micros(1_000),
+        "microsecond" | "microseconds" | "usec" | "usecs" | "us" => Unit::Micros(1),
+        _ => return None,
+    })
+}
+
+/// Parses `[-]H:MM[:SS[.f]]` to microseconds.
+fn clock(text: &str) -> Option<f64> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => (-1.0, digits),
+        None => (1.0, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let mut parts = digits.split(':');
+    let mut micros = 0.0;
+    for unit in [HOUR, MINUTE, SECOND] {
+        let Some(part) = parts.next() else { break };
+        if !part.starts_with(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
+        micros += part.parse::<f64>().ok()? * unit as f64;
+    }
+    parts.next().is_none().then_some(sign * micros)
 }
 
 #[cfg(test)]
@@ -170,10 +237,6 @@ mod tests {
             days,
             micros,
         }
-    }
-
-    fn read(text: &str) -> Option<Span> {
-        parsed(text).map(Span::from)
     }
 
     #[test]
@@ -190,9 +253,14 @@ mod tests {
             (span(0, 0, 100 * HOUR + SECOND / 2), "100:00:00.5"),
         ] {
             assert_eq!(span.to_string(), expected);
-            assert_eq!(read(expected), Some(span), "{expected}");
+            assert_eq!(Span::of_text(expected), Some(span), "{expected}");
             assert_eq!(Span::of_octets(&span.octets()), Some(span));
         }
+    }
+
+    #[test]
+    fn intervals_convert_to_seconds() {
+        assert_eq!(span(13, 1, SECOND / 2).seconds(), 34_236_000.5);
     }
 
     #[test]
@@ -214,7 +282,7 @@ mod tests {
             ("-0.0000017 seconds", span(0, 0, -2)),
             ("00:00:01.0000015", span(0, 0, SECOND + 2)),
         ] {
-            assert_eq!(read(text), Some(expected), "{text}");
+            assert_eq!(Span::of_text(text), Some(expected), "{text}");
         }
         for wrong in [
             "",
@@ -227,7 +295,7 @@ mod tests {
             "1:-2",
             "ä",
         ] {
-            assert_eq!(read(wrong), None, "{wrong}");
+            assert_eq!(Span::of_text(wrong), None, "{wrong}");
         }
     }
 }

@@ -1,26 +1,28 @@
-//! Values in the protocol's text and binary formats.
+//! Values in the protocol's text and binary formats, for types that its library lacks:
+//! intervals, dates, times of day, decimals, and lists of any type.
 
+mod floats;
 mod intervals;
 mod types;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use chrono::{DateTime, NaiveTime};
+use chrono::{Datelike as _, NaiveDate};
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray as _, BinaryArray, BinaryBuilder, ListArray, StringArray,
     StringBuilder,
 };
 use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
 use datafusion::arrow::datatypes::{
-    DataType, Date32Type, Float64Type, Int16Type, Int32Type, Int64Type, Time64MicrosecondType,
-    TimeUnit,
+    DataType, Date32Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
+    Time64MicrosecondType, TimeUnit,
 };
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::error::Result;
 use pgwire::api::Type;
 
-pub use intervals::{Span, parsed as parsed_interval, spans, words as interval_words};
+pub use intervals::{Span, spans};
 pub use types::{is_text, kind};
 
 /// Returns values in the text format.
@@ -33,15 +35,19 @@ pub fn texts(array: &ArrayRef) -> Result<StringArray> {
                 .map(|flag| flag.map(|flag| if flag { "t" } else { "f" }))
                 .collect()
         }
+        Type::FLOAT8 if *array.data_type() == DataType::Float32 => {
+            let numbers = array.as_primitive::<Float32Type>().iter();
+            numbers.map(|number| number.map(floats::short)).collect()
+        }
         Type::FLOAT8 => {
             let numbers = cast(array, &DataType::Float64)?;
             let numbers = numbers.as_primitive::<Float64Type>().iter();
-            numbers.map(|number| number.map(float_text)).collect()
+            numbers.map(|number| number.map(floats::text)).collect()
         }
         Type::INT8 => plain(&exact(array, &DataType::Int64)?)?,
         Type::TIMESTAMP => times(array, "")?,
         Type::TIMESTAMPTZ => times(array, "+00")?,
-        Type::DATE => plain(&cast(array, &DataType::Date32)?)?,
+        Type::DATE => days(array)?,
         // Clients read microseconds and no finer unit.
         Type::TIME => clocks(array)?,
         Type::INTERVAL => {
@@ -102,6 +108,7 @@ pub fn octets(array: &ArrayRef) -> Result<BinaryArray> {
         }
         Type::INTERVAL => all(spans(array)?, |span| span.octets()),
         Type::BYTEA => exact(&DataType::Binary)?.as_binary::<i32>().clone(),
+        Type::NUMERIC => all(plain(array)?.iter(), numeric),
         _ if is_list(array) => list_octets(array.as_list())?,
         _ => all(texts(array)?.iter(), str::as_bytes),
     })
@@ -154,8 +161,10 @@ fn micros(array: &ArrayRef) -> Result<ArrayRef> {
 /// Returns timestamps as strings, followed by the suffix of their zone.
 fn times(array: &ArrayRef, zone: &str) -> Result<StringArray> {
     let text = |micros: i64| {
-        let time = DateTime::from_timestamp_micros(micros).unwrap_or_default();
-        format!("{} {}{zone}", time.date_naive(), clock(time.time()))
+        let time = chrono::DateTime::from_timestamp_micros(micros).unwrap_or_default();
+        let mut clock = time.format(" %H:%M:%S").to_string();
+        fraction(micros.rem_euclid(1_000_000), &mut clock);
+        dated(time.date_naive(), &(clock + zone))
     };
     let micros = micros(array)?;
     let micros = micros.as_primitive::<Int64Type>().iter();
@@ -165,18 +174,42 @@ fn times(array: &ArrayRef, zone: &str) -> Result<StringArray> {
 /// Returns times of day as strings.
 fn clocks(array: &ArrayRef) -> Result<StringArray> {
     let text = |micros: i64| {
-        let since = DateTime::from_timestamp_micros(micros).unwrap_or_default();
-        clock(since.time())
+        let seconds = micros / 1_000_000;
+        let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60);
+        let mut clock = format!("{hours:02}:{minutes:02}:{:02}", seconds % 60);
+        fraction(micros % 1_000_000, &mut clock);
+        clock
     };
     let times = cast(array, &DataType::Time64(TimeUnit::Microsecond))?;
     let times = times.as_primitive::<Time64MicrosecondType>().iter();
     Ok(times.map(|time| time.map(text)).collect())
 }
 
-/// Writes a time of day. Its fraction has no zeros at the end.
-fn clock(time: NaiveTime) -> String {
-    let text = time.format("%H:%M:%S%.6f").to_string();
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+/// Writes the microseconds, if they are not zero.
+fn fraction(micros: i64, clock: &mut String) {
+    if micros > 0 {
+        // Writing to memory cannot fail.
+        let _ = write!(clock, ".{micros:06}");
+        clock.truncate(clock.trim_end_matches('0').len());
+    }
+}
+
+fn days(array: &ArrayRef) -> Result<StringArray> {
+    let text = |day: i32| {
+        let date = NaiveDate::from_epoch_days(day).unwrap_or_default();
+        dated(date, "")
+    };
+    let days = exact(array, &DataType::Date32)?;
+    let days = days.as_primitive::<Date32Type>().iter();
+    Ok(days.map(|day| day.map(text)).collect())
+}
+
+/// Writes a date and its time of day. There is no year 0.
+fn dated(date: NaiveDate, clock: &str) -> String {
+    let (is_common, year) = date.year_ce();
+    let era = if is_common { "" } else { " BC" };
+    let (month, day) = (date.month(), date.day());
+    format!("{year:04}-{month:02}-{day:02}{clock}{era}")
 }
 
 fn hexadecimal(octets: &[u8]) -> String {
@@ -302,20 +335,42 @@ fn list_octets(lists: &ListArray) -> Result<BinaryArray> {
     Ok(out.finish())
 }
 
-/// Writes a float with the shortest digits that are read back as the same number.
-fn float_text(number: f64) -> String {
-    match number {
-        number if number.is_nan() => return "NaN".to_owned(),
-        f64::INFINITY => return "Infinity".to_owned(),
-        f64::NEG_INFINITY => return "-Infinity".to_owned(),
-        _ => {}
-    }
-    let scientific = format!("{number:e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    match exponent.parse().unwrap_or(0) {
-        -4..15 => number.to_string(),
-        exponent => format!("{digits}e{exponent:+03}"),
-    }
+/// Encodes a decimal from its string: groups of four digits, the weight of the first, the sign, the scale.
+fn numeric(text: &str) -> Vec<u8> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => (0x4000_u16, digits),
+        None => (0, text),
+    };
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+    let before = whole.len().next_multiple_of(4);
+    let padded = format!(
+        "{whole:0>before$}{part:0<after$}",
+        after = part.len().next_multiple_of(4)
+    );
+    let group = |group: &[u8]| {
+        let digits = group.iter().map(|digit| i16::from(digit - b'0'));
+        digits.fold(0, |number, digit| 10 * number + digit)
+    };
+    let groups: Vec<i16> = padded.as_bytes().chunks(4).map(group).collect();
+    let first = groups.iter().position(|group| *group != 0);
+    let last = groups.iter().rposition(|group| *group != 0);
+    let (first, given) = match (first, last) {
+        (Some(first), Some(last)) => (first, &groups[first..=last]),
+        _ => (0, &groups[..0]),
+    };
+    let weight = if given.is_empty() {
+        0
+    } else {
+        (before / 4) as i16 - 1 - first as i16
+    };
+    let sign = if given.is_empty() { 0 } else { sign };
+    let mut out = Vec::new();
+    out.extend((given.len() as u16).to_be_bytes());
+    out.extend(weight.to_be_bytes());
+    out.extend(sign.to_be_bytes());
+    out.extend((part.len() as u16).to_be_bytes());
+    out.extend(given.iter().flat_map(|group| group.to_be_bytes()));
+    out
 }
 
 #[cfg(test)]
@@ -327,21 +382,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn floats_have_postgresql_notation() {
-        for (number, expected) in [
-            (2.0, "2"),
-            (-0.0, "-0"),
-            (0.1 + 0.2, "0.30000000000000004"),
-            (1e14, "100000000000000"),
-            (1e15, "1e+15"),
-            (-123_456_789_012_345_680.0, "-1.2345678901234568e+17"),
-            (0.0001, "0.0001"),
-            (0.000_012_5, "1.25e-05"),
-            (5e-324, "5e-324"),
-            (f64::NAN, "NaN"),
-            (f64::NEG_INFINITY, "-Infinity"),
+    fn decimal_numbers_are_groups_of_digits() {
+        for (text, expected) in [
+            ("0", &[0_i16, 0, 0, 0][..]),
+            ("-0.00", &[0, 0, 0, 2]),
+            ("1", &[1, 0, 0, 0, 1]),
+            ("10000.500", &[3, 1, 0, 3, 1, 0, 5000]),
+            ("-0.00001", &[1, -2, 0x4000, 5, 1000]),
+            ("123456.7", &[3, 1, 0, 1, 12, 3456, 7000]),
+            ("100000000", &[1, 2, 0, 0, 1]),
         ] {
-            assert_eq!(float_text(number), expected);
+            let expected: Vec<u8> = expected
+                .iter()
+                .flat_map(|word| word.to_be_bytes())
+                .collect();
+            assert_eq!(numeric(text), expected, "{text}");
         }
     }
 

@@ -82,8 +82,8 @@ fn psql_describes_every_kind_of_object() {
         ("\\dp", "public|peers|table"),
         ("\\db", "pg_default|rutter|"),
     ] {
-        let message = answer(&server, command);
-        assert!(message.contains(expected), "{command}: {message}");
+        let said = answer(&server, command);
+        assert!(said.contains(expected), "{command}: {said}");
     }
     let all = "\\dv \\di \\ds \\dm \\dT \\dT+ \\dx \\dD \\dew \\des \\dC \\do \\da \\dconfig \\dy \\dRp \\dRs \\dF \\dO \\dL \\dc \\dd \\ddp \\dE \\dg \\dP \\drds \\dX \\dA \\dAc \\dl \\z \\dS \\dvS";
     for command in all.split(' ') {
@@ -135,6 +135,12 @@ fn result_columns_have_postgresql_names() {
     let counted = "SELECT count FROM (SELECT count(*) FROM peers) AS t ORDER BY count";
     assert_eq!(answer(&server, counted), "2\n");
     assert_eq!(answer(&server, "SELECT 1, 1, NULL, NULL"), "1|1||\n");
+    for sql in [
+        "SELECT cardinality(ARRAY(SELECT prefix FROM (SELECT prefix FROM routes LIMIT 3) t ORDER BY 1))",
+        "SELECT count(*) FROM (SELECT prefix FROM routes ORDER BY 1 OFFSET 1 FETCH NEXT 3 ROWS ONLY) t",
+    ] {
+        assert_eq!(answer(&server, sql), "3\n", "{sql}");
+    }
     assert_eq!(
         answer(&server, "SELECT to_regtype('text'), to_regclass('nobody')"),
         "25|\n"

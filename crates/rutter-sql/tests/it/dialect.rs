@@ -123,7 +123,7 @@ fn float_has_64_bits() {
     let server = server(Access::Open);
     assert_eq!(
         answer(&server, "SELECT 16777217::float, CAST(16777217 AS real)"),
-        "16777217|16777217\n"
+        "16777217|1.6777216e+07\n"
     );
 }
 
@@ -181,6 +181,14 @@ fn queries_that_datafusion_would_answer_differently_are_refused() {
             "DISTINCT ON takes expressions",
         ),
         (
+            "SELECT 1 FROM routes WHERE prefix::inet < '9.0.0.0/8'".to_owned(),
+            "prefix_key(prefix)",
+        ),
+        (
+            "SELECT prefix::inet AS p FROM best UNION SELECT '1.0.0.0/8' ORDER BY p".to_owned(),
+            "prefix_key(prefix)",
+        ),
+        (
             "SELECT now() - interval '1 day' + - interval '1 month 1 day'".to_owned(),
             "a sign before an interval",
         ),
@@ -195,18 +203,6 @@ fn queries_that_datafusion_would_answer_differently_are_refused() {
         (
             "SELECT 1 UNION ALL SELECT 1 EXCEPT ALL SELECT 1".to_owned(),
             "EXCEPT ALL is not offered",
-        ),
-        (
-            "SELECT 1 FROM routes GROUP BY CUBE (family, best)".to_owned(),
-            "UNION ALL",
-        ),
-        (
-            "SELECT 1 FROM routes FETCH FIRST 3 ROWS ONLY".to_owned(),
-            "write LIMIT",
-        ),
-        (
-            "SELECT ARRAY(SELECT prefix FROM routes)".to_owned(),
-            "array_agg(x)",
         ),
         (
             "SELECT min(prefix::inet) FROM routes".to_owned(),
@@ -276,18 +272,6 @@ fn networks_sort_by_address_not_by_string() {
             "SELECT prefix, row_number() OVER (ORDER BY prefix::inet) FROM best ORDER BY prefix::inet LIMIT 2"
         ),
         "10.0.0.0/8|1\n10.1.0.0/16|2\n"
-    );
-    assert_eq!(
-        answer(
-            &server,
-            "SELECT count(*) FROM routes WHERE prefix::inet < '203.0.0.0/8'"
-        ),
-        "4\n"
-    );
-    let union = "SELECT prefix::inet AS p FROM best UNION SELECT '1.0.0.0/8' ORDER BY p";
-    assert_eq!(
-        answer(&server, union),
-        "1.0.0.0/8\n10.0.0.0/8\n10.1.0.0/16\n203.0.113.0/24\n2001:db8::/32\n"
     );
     let sql = "SELECT string_agg(prefix, ' ' ORDER BY prefix::inet DESC) FROM best";
     assert_eq!(

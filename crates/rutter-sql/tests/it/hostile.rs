@@ -13,11 +13,8 @@ fn parameter_numbers_above_65535_are_refused() {
         raw.parse("", &format!("SELECT ${number}::int"));
         raw.send(b'D', b"S\0");
         raw.send(b'S', b"");
-        let message = raw.error();
-        assert!(
-            message.contains("54023") && message.contains("65535"),
-            "{message}"
-        );
+        let said = raw.error();
+        assert!(said.contains("54023") && said.contains("65535"), "{said}");
         raw.until(b'Z');
     }
     raw.parse("", "SELECT $65535::int");
@@ -50,8 +47,8 @@ fn malformed_messages_end_the_connection_with_an_error() {
     ] {
         let mut raw = Raw::login(&server);
         raw.write(lie);
-        let message = raw.error();
-        assert!(message.contains("FATAL"), "{lie:?}: {message}");
+        let said = raw.error();
+        assert!(said.contains("FATAL"), "{lie:?}: {said}");
         assert!(raw.ends());
     }
     assert_eq!(answer(&server, "SELECT 1"), "1\n");
@@ -89,11 +86,8 @@ fn overlong_queries_are_refused() {
     for _ in 0..2 {
         let mut raw = Raw::login(&server);
         raw.send(b'Q', format!("SELECT '{long}'\0").as_bytes());
-        let message = raw.error();
-        assert!(
-            message.contains("54000") && message.contains("at most"),
-            "{message}"
-        );
+        let said = raw.error();
+        assert!(said.contains("54000") && said.contains("at most"), "{said}");
         assert!(raw.ends());
     }
     let mut raw = Raw::login(&server);
@@ -119,10 +113,10 @@ fn statements_and_portals_are_limited() {
     }
     raw.parse("more", "SELECT 1");
     raw.send(b'S', b"");
-    let message = raw.error();
+    let said = raw.error();
     assert!(
-        message.contains("54000") && message.contains("at most 256 prepared statements"),
-        "{message}"
+        said.contains("54000") && said.contains("at most 256 prepared statements"),
+        "{said}"
     );
     raw.until(b'Z');
     raw.send(b'Q', b"DEALLOCATE s7\0");
@@ -136,10 +130,10 @@ fn statements_and_portals_are_limited() {
         raw.bind(&format!("p{number}"), "s1", Some(&large));
     }
     raw.send(b'S', b"");
-    let message = raw.error();
+    let said = raw.error();
     assert!(
-        message.contains("54000") && message.contains("at most 64 portals"),
-        "{message}"
+        said.contains("54000") && said.contains("at most 64 portals"),
+        "{said}"
     );
     raw.until(b'Z');
     raw.send(b'Q', b"COMMIT\0");
@@ -168,10 +162,10 @@ fn bind_with_a_wrong_number_of_formats_is_refused() {
         raw.bind_formats("s", formats, values, results);
         raw.send(b'E', b"\0\0\0\0\0");
         raw.send(b'S', b"");
-        let message = raw.error();
+        let said = raw.error();
         assert!(
-            message.contains("08P01"),
-            "{formats} {values} {results}: {message}"
+            said.contains("08P01"),
+            "{formats} {values} {results}: {said}"
         );
         raw.until(b'Z');
     }
@@ -205,8 +199,8 @@ fn deallocate_works_in_the_extended_protocol() {
         raw.until(b'Z');
         raw.bind("", "s", None);
         raw.send(b'S', b"");
-        let message = raw.error();
-        assert!(message.contains("26000"), "{sql}: {message}");
+        let said = raw.error();
+        assert!(said.contains("26000"), "{sql}: {said}");
         raw.until(b'Z');
     }
     execute(&mut raw, "DEALLOCATE nobody");
@@ -219,14 +213,14 @@ fn deallocate_works_in_the_extended_protocol() {
 fn show_returns_the_reported_parameters() {
     let server = server(Access::Open);
     let mut raw = Raw::connect(&server);
-    let mut parameters = Vec::new();
+    let mut said = Vec::new();
     while let Some((kind, body)) = raw.next()
         && kind != b'Z'
     {
         if kind == b'S' {
             let text = String::from_utf8(body).unwrap();
             let (name, value) = text.trim_end_matches('\0').split_once('\0').unwrap();
-            parameters.push((name.to_lowercase(), value.to_owned()));
+            said.push((name.to_lowercase(), value.to_owned()));
         }
     }
     for name in [
@@ -235,10 +229,10 @@ fn show_returns_the_reported_parameters() {
         "datestyle",
         "timezone",
     ] {
-        let (_, value) = parameters.iter().find(|(known, _)| known == name).unwrap();
+        let (_, value) = said.iter().find(|(known, _)| known == name).unwrap();
         assert_eq!(answer(&server, &format!("SHOW {name}")).trim_end(), value);
     }
-    assert!(parameters.contains(&("is_superuser".to_owned(), "off".to_owned())));
+    assert!(said.contains(&("is_superuser".to_owned(), "off".to_owned())));
 }
 
 /// No ReadyForQuery follows a fatal error.

@@ -16,7 +16,7 @@ fn windows_that_extend_a_named_window_are_refused() {
     }
 }
 
-/// Regular expressions are those of Rust. A form that PostgreSQL would read differently is refused.
+/// Regular expressions are those of Rust. What PostgreSQL would read differently is refused if it is silent otherwise.
 #[test]
 fn regular_expressions_match_as_paths() {
     let server = server(Access::Open);

@@ -159,22 +159,19 @@ fn wrong_passwords_delay_the_next_login() {
     let server = server(secret());
     let good = psql(&server, "sécret, 'long'", &["-c", "SELECT 1"]);
     assert_eq!(String::from_utf8_lossy(&good.stdout), "1\n");
-    let mut messages = Vec::new();
+    let mut said = Vec::new();
     // Each guess extends the delay. So one guess comes too early, however slow `psql` is.
-    while messages
+    while said
         .iter()
-        .all(|message: &String| !message.contains("try again in"))
+        .all(|said: &String| !said.contains("try again in"))
     {
         let output = psql(&server, "guess", &["-c", "SELECT 1"]);
-        messages.push(String::from_utf8(output.stderr).unwrap());
-        let last = messages.last().unwrap();
+        said.push(String::from_utf8(output.stderr).unwrap());
+        let last = said.last().unwrap();
         let known = ["authentication failed", "try again in"];
-        assert!(
-            known.iter().any(|known| last.contains(known)),
-            "{messages:?}"
-        );
+        assert!(known.iter().any(|known| last.contains(known)), "{said:?}");
     }
-    assert!(messages.len() > 3, "{messages:?}");
+    assert!(said.len() > 3, "{said:?}");
 }
 
 /// `psql` first connects without a password, and asks for one if the server requires it.
@@ -189,12 +186,12 @@ fn a_login_without_a_password_counts_as_no_attempt() {
     for _ in 0..3 {
         let mut asking = psql_of(&server, "");
         let asked = asking.env_remove("PGPASSWORD").args(["-w", "-c", ""]);
-        let message = String::from_utf8(asked.output().unwrap().stderr).unwrap();
-        assert!(message.contains("no password supplied"), "{message}");
+        let said = String::from_utf8(asked.output().unwrap().stderr).unwrap();
+        assert!(said.contains("no password supplied"), "{said}");
     }
     let good = psql(&server, "sécret, 'long'", &["-c", "SELECT 1"]);
-    let message = String::from_utf8_lossy(&good.stderr);
-    assert_eq!(String::from_utf8_lossy(&good.stdout), "1\n", "{message}");
+    let said = String::from_utf8_lossy(&good.stderr);
+    assert_eq!(String::from_utf8_lossy(&good.stdout), "1\n", "{said}");
 }
 
 #[test]
@@ -308,8 +305,8 @@ fn a_query_times_out_and_others_are_answered_meanwhile() {
     });
     assert_eq!(answer(&server, "SELECT count(*) FROM routes"), "6\n");
     let error = asker.join().unwrap().unwrap_err();
-    let message = error.as_db_error().map(|error| error.message().to_owned());
-    assert!(message.unwrap().contains("query-timeout"), "{error}");
+    let said = error.as_db_error().map(|error| error.message().to_owned());
+    assert!(said.unwrap().contains("query-timeout"), "{error}");
     assert_eq!(answer(&server, "SELECT count(*) FROM routes"), "6\n");
 }
 
@@ -425,6 +422,23 @@ fn cancelled_joins_release_their_threads() {
         assert!(asker.join().unwrap().is_err());
     }
     assert_eq!(answer(&server, "SELECT count(*) FROM routes"), "6\n");
+}
+
+#[test]
+fn statement_timeout_shortens_the_query_timeout() {
+    let server = server(Access::Open);
+    let endless = "SELECT count(*) FROM generate_series(1, 10000000) AS a (value), generate_series(1, 1000000) AS b (value) WHERE a.value + b.value < 0";
+    let refused = refusal(
+        &server,
+        &format!("SET statement_timeout = '200ms'; {endless}"),
+    );
+    assert!(refused.contains("statement_timeout"), "{refused}");
+    let refused = refusal(&server, "SET statement_timeout = soon");
+    assert!(refused.contains("is no time"), "{refused}");
+    assert_eq!(
+        answer(&server, "SET statement_timeout TO 0; SELECT 1"),
+        "SET\n1\n"
+    );
 }
 
 /// A failed transaction must be ended. After a rollback to a savepoint it continues.

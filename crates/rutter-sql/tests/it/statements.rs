@@ -31,7 +31,7 @@ fn copy_writes_text_csv_and_binary() {
         assert_eq!(answer(&server, sql), expected, "{sql}");
     }
     let file = std::env::temp_dir().join(format!("rutter-copy-{}.csv", std::process::id()));
-    let message = psql(
+    let said = psql(
         &server,
         "",
         &[
@@ -42,7 +42,7 @@ fn copy_writes_text_csv_and_binary() {
             ),
         ],
     );
-    assert_eq!(String::from_utf8_lossy(&message.stdout), "COPY 100000\n");
+    assert_eq!(String::from_utf8_lossy(&said.stdout), "COPY 100000\n");
     let written = std::fs::read_to_string(&file).unwrap();
     assert!(written.starts_with("value\n1\n2\n") && written.ends_with("\n100000\n"));
     std::fs::remove_file(file).unwrap();
@@ -198,10 +198,11 @@ fn unknown_settings_are_errors() {
     assert_eq!(
         answer(
             &server,
-            "SHOW TRANSACTION ISOLATION LEVEL; SHOW Extra_Float_Digits; SELECT current_setting('server_version_num'), \
+            "SHOW TRANSACTION ISOLATION LEVEL; SHOW statement_timeout; SET statement_timeout = '90s'; \
+             SHOW statement_timeout; SHOW Extra_Float_Digits; SELECT current_setting('server_version_num'), \
              current_setting('x', true)"
         ),
-        "read committed\n1\n160000|\n"
+        "read committed\n5min\nSET\n90s\n1\n160000|\n"
     );
     let all = answer(&server, "SHOW ALL");
     assert!(all.contains("\nserver_encoding|UTF8|"), "{all}");

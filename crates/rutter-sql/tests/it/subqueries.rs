@@ -127,14 +127,32 @@ fn unsupported_subqueries_are_refused_with_an_alternative() {
 }
 
 #[test]
-fn array_agg_of_distinct_values_in_an_order_is_refused() {
+fn array_subqueries_keep_their_order_and_are_never_null() {
     let server = server(Access::Open);
-    let refused = refusal(
-        &server,
-        &asked("SELECT array_agg(DISTINCT x ORDER BY x DESC) FROM a"),
-    );
-    assert!(
-        refused.contains("order in a query within FROM"),
-        "{refused}"
-    );
+    for (sql, expected) in [
+        (
+            "SELECT ARRAY(SELECT x FROM a WHERE x > 99), cardinality(ARRAY(SELECT k FROM b WHERE k > 9))",
+            "{}|0\n",
+        ),
+        (
+            "SELECT a.k, ARRAY(SELECT y FROM b WHERE b.k = a.k ORDER BY y DESC) FROM a ORDER BY 1",
+            "1|{11,10}\n2|{NULL}\n3|{}\n|{}\n",
+        ),
+        (
+            "SELECT ARRAY(SELECT x FROM (SELECT DISTINCT x FROM a) AS t ORDER BY 1 DESC)",
+            "{NULL,20,10}\n",
+        ),
+    ] {
+        assert_eq!(answer(&server, &asked(sql)), expected, "{sql}");
+    }
+    for (sql, why) in [
+        ("SELECT ARRAY(SELECT DISTINCT x FROM a)", "no DISTINCT"),
+        (
+            "SELECT array_agg(DISTINCT x ORDER BY x DESC) FROM a",
+            "order in a query within FROM",
+        ),
+    ] {
+        let refused = refusal(&server, &asked(sql));
+        assert!(refused.contains(why), "{sql}: {refused}");
+    }
 }

@@ -87,7 +87,11 @@ fn comparisons_of_intervals_are_refused() {
         let refused = refusal(&server, sql);
         assert!(refused.contains("extract(epoch FROM"), "{sql}: {refused}");
     }
-    let sql = "SELECT bool_and(time < now() - interval '-10 years'), \
-        bool_and(extract(epoch FROM now()) - extract(epoch FROM time) > -86400) FROM events";
-    assert_eq!(answer(&server, sql), "t|t\n");
+    let sql = "SELECT bool_and(extract(epoch FROM timestamptz '2027-01-01 00:00Z' - time) > 86400), \
+        extract(epoch FROM interval '1 day 2.5 seconds'), bool_and(time < now() - interval '-10 years') FROM events";
+    let sql = sql.replace(
+        "timestamptz '2027-01-01 00:00Z'",
+        "'2027-01-01 00:00Z'::timestamptz",
+    );
+    assert_eq!(answer(&server, &sql), "t|86402.5|t\n");
 }

@@ -101,6 +101,10 @@ fn parameter_types_follow_the_other_operand() {
         ("SELECT 1 FROM routes LIMIT $1", Type::INT8),
         ("SELECT $1::int[]", Type::INT4_ARRAY),
         (
+            "SELECT 1 FROM pg_type WHERE oid = any($1::oid[])",
+            Type::OID_ARRAY,
+        ),
+        (
             "SELECT 1 FROM routes WHERE peer_asn = ANY($1::int[])",
             Type::INT4_ARRAY,
         ),
@@ -114,7 +118,7 @@ fn parameter_types_follow_the_other_operand() {
             Type::TEXT,
         ),
         ("SELECT $1::interval", Type::INTERVAL),
-        ("SELECT $1::numeric", Type::FLOAT8),
+        ("SELECT $1::numeric", Type::NUMERIC),
         ("SELECT date_bin($1, now(), now())", Type::INTERVAL),
         ("SELECT $1", Type::TEXT),
     ] {
@@ -231,6 +235,7 @@ fn malformed_binary_values_are_refused() {
         (Type::INTERVAL, "00"),
         (Type::DATE, "7fffffff"),
         (Type::TIMESTAMPTZ, "7fffffffffffffff"),
+        (Type::NUMERIC, "0001 0000 0000 0000"),
         (Type::INET, "02ff0004 0a010203"),
         (Type::TEXT_ARRAY, "00000002 00000000"),
         (
@@ -309,7 +314,7 @@ fn text_parameters_are_converted_to_the_type_of_the_other_operand() {
             "2026-11-18T01:02:03.500Z",
             "2026-11-18 01:02:03.5+00",
         ),
-        ("SELECT $1::numeric(5, 2)", "1.5", "1.5"),
+        ("SELECT $1::numeric(5, 2)", "1.5", "1.50"),
         ("SELECT $1::bytea", "\\x00ff", "\\x00ff"),
         ("SELECT $1::text", "it''s", "it''s"),
     ] {
@@ -341,8 +346,8 @@ fn text_parameters_are_converted_to_the_type_of_the_other_operand() {
         raw.bind("", "", Some(value));
         raw.send(b'E', b"\0\0\0\0\0");
         raw.send(b'S', b"");
-        let message = raw.error();
-        assert!(message.contains(state), "{sql}: {message}");
+        let said = raw.error();
+        assert!(said.contains(state), "{sql}: {said}");
         raw.until(b'Z');
     }
 }
@@ -373,15 +378,15 @@ fn times_and_numbers_have_postgresql_notation() {
         ),
         (
             "SELECT 10000.5::numeric(12, 3), ARRAY['2026-01-02'::date]",
-            "10000.5|{2026-01-02}",
+            "10000.500|{2026-01-02}",
         ),
         (
             "SELECT '2026-01-02 00:00:00'::timestamptz + interval '1 hour'",
             "2026-01-02 01:00:00+00",
         ),
     ] {
-        let message = answer(&server, sql);
-        assert_eq!(message.trim_end(), expected, "{sql}");
+        let said = answer(&server, sql);
+        assert_eq!(said.trim_end(), expected, "{sql}");
     }
 }
 

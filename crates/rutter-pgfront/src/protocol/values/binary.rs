@@ -1,11 +1,11 @@
 //! Values in the binary format.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use datafusion::common::ScalarValue;
 use pgwire::api::Type;
 
+use super::{text, time};
 use crate::values::{EPOCH_DAYS, EPOCH_US, Span};
 
 /// Returns whether the binary format of a type is its text.
@@ -33,7 +33,7 @@ pub fn read(octets: &[u8], kind: &Type) -> Option<Option<ScalarValue>> {
         }
         Type::TIMESTAMPTZ | Type::TIMESTAMP => whole(octets)
             .and_then(|since| since.checked_add(EPOCH_US))
-            .map(|micros| Value::TimestampMicrosecond(Some(micros), zone(kind))),
+            .map(|micros| time(micros, kind)),
         Type::DATE => whole(octets)
             .and_then(|since| i32::try_from(since).ok()?.checked_add(EPOCH_DAYS))
             .map(|days| Value::Date32(Some(days))),
@@ -41,14 +41,11 @@ pub fn read(octets: &[u8], kind: &Type) -> Option<Option<ScalarValue>> {
         Type::INTERVAL => Span::of_octets(octets)
             .and_then(Span::parts)
             .map(|parts| Value::IntervalMonthDayNano(Some(parts))),
+        Type::NUMERIC => decimal(octets).and_then(|text| text::number(&text)),
         Type::INET | Type::CIDR => network(octets).map(|text| Value::Utf8(Some(text))),
         Type::BYTEA => Some(Value::Binary(Some(octets.to_vec()))),
         _ => return None,
     })
-}
-
-fn zone(kind: &Type) -> Option<Arc<str>> {
-    (*kind == Type::TIMESTAMPTZ).then(|| "UTC".into())
 }
 
 fn exactly<const N: usize>(octets: &[u8]) -> Option<[u8; N]> {
@@ -79,6 +76,44 @@ fn network(octets: &[u8]) -> Option<String> {
         bits if bits < full => Some(format!("{address}/{bits}")),
         _ => None,
     }
+}
+
+/// Decodes a decimal to a string.
+fn decimal(octets: &[u8]) -> Option<String> {
+    let mut words = octets
+        .chunks_exact(2)
+        .map(|word| u16::from_be_bytes([word[0], word[1]]));
+    let count = usize::from(words.next()?);
+    let weight = words.next()? as i16;
+    let sign = match words.next()? {
+        0 => "",
+        0x4000 => "-",
+        0xc000 => return Some("NaN".to_owned()),
+        0xd000 => return Some("Infinity".to_owned()),
+        0xf000 => return Some("-Infinity".to_owned()),
+        _ => return None,
+    };
+    let scale = usize::from(words.next()?);
+    let groups: Vec<u16> = words.collect();
+    if groups.len() != count || groups.iter().any(|group| *group > 9_999) {
+        return None;
+    }
+    let group = |place: i32| {
+        let at = usize::try_from(i32::from(weight) - place).ok();
+        at.and_then(|at| groups.get(at)).copied().unwrap_or(0)
+    };
+    let digits = |places: &mut dyn Iterator<Item = i32>| -> String {
+        places.map(|place| format!("{:04}", group(place))).collect()
+    };
+    let whole = digits(&mut (0..=i32::from(weight)).rev());
+    let mut part = digits(&mut (1..=scale.div_ceil(4) as i32).map(|place| -place));
+    part.truncate(scale);
+    let whole = match whole.trim_start_matches('0') {
+        "" => "0",
+        whole => whole,
+    };
+    let point = if part.is_empty() { "" } else { "." };
+    Some(format!("{sign}{whole}{point}{part}"))
 }
 
 /// Decodes the items of a list.
@@ -120,5 +155,19 @@ mod tests {
         ]
         .concat();
         assert_eq!(items(&longer), None);
+    }
+
+    #[test]
+    fn decimal_numbers_are_exact() {
+        for (words, expected) in [
+            (&[0_i16, 0, 0, 0][..], "0"),
+            (&[3, 1, 0, 3, 1, 0, 5000], "10000.500"),
+            (&[1, -2, 0x4000, 5, 1000], "-0.00001"),
+            (&[1, 2, 0, 0, 1], "100000000"),
+        ] {
+            let octets: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+            assert_eq!(decimal(&octets).as_deref(), Some(expected));
+        }
+        assert_eq!(decimal(&[0, 1, 0, 0, 0, 0, 0, 0]), None);
     }
 }

@@ -7,7 +7,6 @@ use datafusion::arrow::datatypes::{DataType, IntervalUnit, TimeUnit};
 use datafusion::common::ScalarValue;
 use pgwire::api::Type;
 use pgwire::error::{PgWireError, PgWireResult};
-use postgres_types::Kind;
 
 use super::row_stream::failure;
 use crate::dialect::literals::items;
@@ -31,7 +30,8 @@ pub fn data(kind: &Type) -> DataType {
     match *kind {
         Type::BOOL => DataType::Boolean,
         Type::INT2 | Type::INT4 | Type::INT8 | Type::OID => DataType::Int64,
-        Type::FLOAT4 | Type::FLOAT8 | Type::NUMERIC => DataType::Float64,
+        Type::FLOAT4 | Type::FLOAT8 => DataType::Float64,
+        Type::NUMERIC => DataType::Decimal128(38, 10),
         Type::TIMESTAMPTZ => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
         Type::TIMESTAMP => DataType::Timestamp(TimeUnit::Microsecond, None),
         Type::DATE => DataType::Date32,
@@ -44,10 +44,28 @@ pub fn data(kind: &Type) -> DataType {
 
 /// The type of a list's items.
 pub fn item(kind: &Type) -> Option<Type> {
-    match kind.kind() {
-        Kind::Array(item) => Some(item.clone()),
-        _ => None,
-    }
+    Some(match *kind {
+        Type::BOOL_ARRAY => Type::BOOL,
+        Type::INT2_ARRAY => Type::INT2,
+        Type::INT4_ARRAY => Type::INT4,
+        Type::INT8_ARRAY => Type::INT8,
+        Type::OID_ARRAY => Type::OID,
+        Type::FLOAT4_ARRAY => Type::FLOAT4,
+        Type::FLOAT8_ARRAY => Type::FLOAT8,
+        Type::NUMERIC_ARRAY => Type::NUMERIC,
+        Type::TIMESTAMPTZ_ARRAY => Type::TIMESTAMPTZ,
+        Type::TIMESTAMP_ARRAY => Type::TIMESTAMP,
+        Type::DATE_ARRAY => Type::DATE,
+        Type::TIME_ARRAY => Type::TIME,
+        Type::INTERVAL_ARRAY => Type::INTERVAL,
+        Type::TEXT_ARRAY => Type::TEXT,
+        Type::VARCHAR_ARRAY => Type::VARCHAR,
+        Type::BPCHAR_ARRAY => Type::BPCHAR,
+        Type::NAME_ARRAY => Type::NAME,
+        Type::INET_ARRAY => Type::INET,
+        Type::CIDR_ARRAY => Type::CIDR,
+        _ => return None,
+    })
 }
 
 impl Sent<'_> {
@@ -83,8 +101,15 @@ impl Sent<'_> {
             };
             items.iter().map(value).collect()
         };
-        let list = ScalarValue::new_list_nullable(&items?, &data(item));
-        Ok(ScalarValue::List(list))
+        let data = data(item);
+        let mut items = items?;
+        for value in items.iter_mut().filter(|value| value.data_type() != data) {
+            let cast = value.cast_to(&data);
+            *value = cast.map_err(|_| self.wrong(item, self.unreadable()))?;
+        }
+        Ok(ScalarValue::List(ScalarValue::new_list_nullable(
+            &items, &data,
+        )))
     }
 
     fn text(self, octets: &[u8]) -> PgWireResult<&str> {
@@ -128,6 +153,11 @@ fn unknown(kind: &Type) -> PgWireError {
         kind.name()
     );
     failure("0A000", why)
+}
+
+fn time(micros: i64, kind: &Type) -> ScalarValue {
+    let zone = (*kind == Type::TIMESTAMPTZ).then(|| "UTC".into());
+    ScalarValue::TimestampMicrosecond(Some(micros), zone)
 }
 
 #[cfg(test)]

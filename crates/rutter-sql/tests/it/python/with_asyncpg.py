@@ -1,6 +1,7 @@
 """What a program does with asyncpg, which asks for the types of parameters and sends all of them in their binary form."""
 import asyncio
 import datetime
+import decimal
 import io
 import ipaddress
 import sys
@@ -51,6 +52,7 @@ QUERIES = [
     ("SELECT $1::interval", (-HOUR,), -HOUR),
     ("SELECT interval '2 days 01:00:00'", (), datetime.timedelta(days=2) + HOUR),
     ("SELECT $1::timestamptz - $2::timestamptz", (DAY + HOUR, DAY), HOUR),
+    ("SELECT $1::numeric(12, 3)", (decimal.Decimal("-10000.125"),), decimal.Decimal("-10000.125")),
     ("SELECT $1::bytea", (b"\0\1",), b"\0\1"),
 ]
 

@@ -1,5 +1,6 @@
 """What a program does with psycopg 3: parameters, prepared statements, server cursors, errors, cancelling."""
 import datetime
+import decimal
 import ipaddress
 import sys
 import threading
@@ -93,6 +94,8 @@ with psycopg.connect(WHERE) as connection:
             ("SELECT %s", datetime.timedelta(days=-3, seconds=5)),
             ("SELECT %s", datetime.date(2026, 11, 18)),
             ("SELECT %s", datetime.time(1, 2, 3)),
+            ("SELECT %s", decimal.Decimal("-1234567.00089")),
+            ("SELECT %s", 2**64),
             ("SELECT %s", b"\0\1"),
             ("SELECT %s", "it''s"),
         ]:
