@@ -127,7 +127,7 @@ fn data_and_policies_that_change_within_a_batch_apply_to_all_its_routes() {
     assert_eq!(verdicts(&lab, "185.1.0.0/16"), [None], "now valid");
     assert_eq!(verdicts(&lab, "187.0.0.0/16"), [invalid]);
 
-    let unchecked = client(0, |settings| settings.rpki_invalid = CheckAction::Off);
+    let unchecked = client(1, |settings| settings.rpki_invalid = CheckAction::Off);
     lab.push(0, &Block::new(&[1]).0, "187.0.0.0/17");
     lab.rib.replace_neighbor(PeerId(0), unchecked);
     lab.push(0, &Block::new(&[1]).0, "187.0.128.0/17");
@@ -136,7 +136,7 @@ fn data_and_policies_that_change_within_a_batch_apply_to_all_its_routes() {
     assert_eq!(verdicts(&lab, "187.0.128.0/17"), [None]);
 
     lab.push(0, &Block::new(&[1]).0, "187.0.0.0/18");
-    lab.rib.replace_neighbor(PeerId(0), client(0, |_| {}));
+    lab.rib.replace_neighbor(PeerId(0), client(1, |_| {}));
     lab.push(0, &Block::new(&[1]).0, "187.0.64.0/18");
     lab.rib.commit(&mut lab.batch);
     assert_eq!(verdicts(&lab, "187.0.0.0/18"), [invalid], "checked again");

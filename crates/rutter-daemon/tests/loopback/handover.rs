@@ -198,6 +198,10 @@ fn sessions_survive_several_hand_overs_and_nothing_is_sent_but_changes() {
     two.announce(&["7.0.0.0/24"], &[65_000]);
     two.expect_table(&["7.0.0.0/24", "7.0.1.0/24"]);
     one.expect_table(&["7.0.0.0/24"]);
+    // Later UPDATEs are changes.
+    for speaker in [&mut one, &mut two] {
+        speaker.receive_until(|speaker| speaker.end_of_rib);
+    }
     let established = daemons.field(
         Request::Peer {
             peer: "AS64501".into(),
