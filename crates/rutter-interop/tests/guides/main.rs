@@ -17,7 +17,8 @@ fn here() -> &'static Path {
 fn blocks(document: &str, language: &str) -> Vec<String> {
     let path = here().join("../../docs").join(document);
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
-    let blocks = text.split(&format!("```{language}\n")).skip(1);
+    let fence = format!("```{language}\n");
+    let blocks = text.split(&fence).skip(1);
     blocks
         .filter_map(|rest| rest.split("```").next())
         .map(str::to_owned)
