@@ -12,7 +12,7 @@ pub struct Negotiated {
     pub remote_bgp_id: u32,
     /// We initiated the connection.
     pub outgoing: bool,
-    /// The Hold Time, seconds; 0: off. Shorter than agreed if our own became shorter, see [`Negotiated::shorten_hold_time`].
+    /// The Hold Time, seconds; 0: off. Shorter than agreed if our own became shorter, see `shorten_hold_time`.
     pub hold_time_s: u16,
     /// The Hold Time that the OPENs agreed, seconds.
     pub agreed_hold_time_s: u16,
