@@ -1,4 +1,4 @@
-//! What changes routes on their way to a client: round-trip times, added communities, our AS, blackholing and
+//! Changes to routes on their way to a client: round-trip times, added communities, our AS, blackholing and
 //! GRACEFUL_SHUTDOWN, with BIRD and GoBGP as clients and with reloads.
 
 use std::collections::BTreeSet;

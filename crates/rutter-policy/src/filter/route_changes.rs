@@ -34,7 +34,7 @@ pub enum MedChange {
 /// A set of communities to remove.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum RemovedCommunities {
-    /// Those that match a pattern.
+    /// The communities that match a pattern.
     Matching(Vec<CommunityPattern>),
     /// All, whatever their kind.
     All,
