@@ -5,8 +5,9 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 
 /// The largest number of clients at a time.
 const CLIENTS: usize = 32;
@@ -20,7 +21,14 @@ const PATIENCE_MS: u64 = 1_000;
 ///
 /// Invariant: there are at most [`CLIENTS`], of which at most [`CLIENTS`] - [`RESERVED`] are not the owner.
 #[derive(Clone, Default)]
-pub(crate) struct ControlClients(Arc<Mutex<Clients>>);
+pub(crate) struct ControlClients(Arc<Places>);
+
+#[derive(Default)]
+struct Places {
+    clients: Mutex<Clients>,
+    /// A place became free.
+    freed: Condvar,
+}
 
 #[derive(Default)]
 struct Clients {
@@ -56,7 +64,7 @@ pub(crate) enum Admission {
 impl ControlClients {
     /// Takes a place for a client. `is_owner`: it runs as root or as the daemon's user.
     pub(crate) fn admit(&self, stream: UnixStream, is_owner: bool, now_ms: u64) -> Admission {
-        let mut clients = self.0.lock();
+        let mut clients = self.0.clients.lock();
         let closed = match clients.has_room(is_owner) {
             true => false,
             false if clients.close_slowest(is_owner, now_ms) => true,
@@ -78,6 +86,21 @@ impl ControlClients {
             progress_ms,
         };
         Admission::Admitted { place, closed }
+    }
+
+    /// Waits until the clients have their answers, at most for this time. Clients that follow something end at once.
+    pub(crate) fn finish(&self, limit: Duration) {
+        let deadline = Instant::now() + limit;
+        let mut clients = self.0.clients.lock();
+        for client in &clients.all {
+            // A request that has arrived can still be read. Beyond it, the thread sees the end.
+            let _ = client.stream.shutdown(Shutdown::Read);
+        }
+        while !clients.all.is_empty() {
+            if self.0.freed.wait_until(&mut clients, deadline).timed_out() {
+                return;
+            }
+        }
     }
 }
 
@@ -121,8 +144,9 @@ impl ControlPlace {
 
 impl Drop for ControlPlace {
     fn drop(&mut self) {
-        let mut clients = self.clients.0.lock();
+        let mut clients = self.clients.0.clients.lock();
         clients.all.retain(|client| client.number != self.number);
+        self.clients.0.freed.notify_all();
     }
 }
 
@@ -163,7 +187,40 @@ mod tests {
         assert!(place.is_some() && !is_closed(&one));
         assert!(is_closed(&others[0].0) && !is_closed(&others[1].0));
         assert!(owner.iter().all(|(far, _)| !is_closed(far)));
-        assert_eq!(clients.0.lock().all.len(), CLIENTS);
+        assert_eq!(clients.0.clients.lock().all.len(), CLIENTS);
+    }
+
+    #[test]
+    fn a_client_with_a_request_receives_its_answer_before_the_end() {
+        use std::io::Write;
+        let clients = ControlClients::default();
+        let (mut far, near) = UnixStream::pair().expect("a pair of sockets");
+        let mut served = near.try_clone().expect("a socket");
+        let Admission::Admitted { place, .. } = clients.admit(near, true, 0) else {
+            panic!("refused");
+        };
+        far.write_all(b"stop").expect("a request");
+        let serving = std::thread::spawn(move || {
+            let _place = place;
+            std::thread::sleep(Duration::from_millis(20));
+            let mut request = String::new();
+            // Ends only because the daemon does: the client keeps its side open.
+            served.read_to_string(&mut request).expect("a request");
+            served.write_all(request.as_bytes()).expect("an answer");
+        });
+        clients.finish(Duration::from_secs(60));
+        let mut answer = [0; 4];
+        far.read_exact(&mut answer).expect("an answer");
+        assert_eq!(&answer, b"stop");
+        serving.join().expect("no panic");
+    }
+
+    #[test]
+    fn a_client_that_does_not_end_holds_nobody_up() {
+        let clients = ControlClients::default();
+        let _held = admit(&clients, true, 0);
+        clients.finish(Duration::from_millis(1));
+        assert_eq!(clients.0.clients.lock().all.len(), 1);
     }
 
     #[test]
@@ -184,6 +241,6 @@ mod tests {
         let admitted = new.iter().filter(|(_, place)| place.is_some()).count();
         assert_eq!(admitted, held.len() - 11);
         drop((held, new));
-        assert!(clients.0.lock().all.is_empty());
+        assert!(clients.0.clients.lock().all.is_empty());
     }
 }

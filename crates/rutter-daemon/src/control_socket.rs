@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use rustix::net::Shutdown;
 use rustix::net::sockopt::socket_peercred;
 use rutter_api::{Access, Caller};
 use rutter_limits::LogRateLimit;
@@ -25,6 +26,9 @@ use crate::shared::Shared;
 pub(crate) struct ControlSocket {
     path: PathBuf,
     stopping: Arc<AtomicBool>,
+    /// The listener of the thread, to wake it.
+    listener: UnixListener,
+    clients: ControlClients,
     thread: JoinHandle<()>,
 }
 
@@ -38,33 +42,42 @@ impl ControlSocket {
         let shared = Arc::clone(shared);
         let stopping = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&stopping);
+        let clients = ControlClients::default();
+        let (accepting, admitting) = (listener.try_clone()?, clients.clone());
         let thread = thread::Builder::new()
             .name("control".into())
-            .spawn(move || accept_loop(&stop, &listener, &shared, access))?;
+            .spawn(move || accept_loop(&stop, &accepting, &admitting, &shared, access))?;
         Ok(ControlSocket {
             path: path.to_owned(),
             stopping,
+            listener,
+            clients,
             thread,
         })
     }
 
-    /// Ends the accepting thread. Open connections are served to their end.
+    /// Ends the accepting thread, and gives the connected clients [`ANSWER_TIME`] to take their answers: one of them may
+    /// have asked for this stop.
     pub(crate) fn stop(self) {
         self.stopping.store(true, Ordering::Release);
-        // `accept` blocks: a connection of our own wakes the thread.
-        let _ = UnixStream::connect(&self.path);
+        // `accept` blocks, and the file may be gone: the end of the listener wakes the thread.
+        let _ = rustix::net::shutdown(&self.listener, Shutdown::Both);
         let _ = fs::remove_file(&self.path);
         let _ = self.thread.join();
+        self.clients.finish(ANSWER_TIME);
     }
 }
+
+/// The time in which clients may take the rest of their answers when the daemon stops.
+const ANSWER_TIME: Duration = Duration::from_millis(300);
 
 fn accept_loop(
     stopping: &AtomicBool,
     listener: &UnixListener,
+    clients: &ControlClients,
     shared: &Arc<Shared>,
     access: Access,
 ) {
-    let clients = ControlClients::default();
     let mut error_lines = LogRateLimit::new(10, Duration::from_secs(60));
     let mut log_error = move |text: &dyn Display| {
         if let Some(not_logged) = error_lines.allow(Instant::now()) {
@@ -78,7 +91,7 @@ fn accept_loop(
         }
         match accepted {
             Ok((stream, _)) => {
-                if let Err(error) = begin(stream, &clients, shared, access, &mut log_error) {
+                if let Err(error) = begin(stream, clients, shared, access, &mut log_error) {
                     log_error(&format_args!("cannot serve one: {error}"));
                 }
             }
