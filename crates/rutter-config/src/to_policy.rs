@@ -117,7 +117,7 @@ impl Config {
     }
 
     /// Returns whether routes with BLACKHOLE are accepted from some neighbor whose blackhole checks satisfy `also`.
-    fn accepts_blackhole(&self, also: fn(&Blackhole) -> bool) -> bool {
+    pub(crate) fn accepts_blackhole(&self, also: fn(&Blackhole) -> bool) -> bool {
         let accepts = |checks: &Checks| {
             let accepts = |family| checks.blackhole.accepts(family);
             also(&checks.blackhole) && Family::ALL.into_iter().any(accepts)

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rutter_config::Config;
+use rutter_config::{Config, ConfigError};
 use rutter_policy::{CheckAction, ImportSettings, TagState};
 use rutter_rpki::{PathState, Relation, Rov};
 
@@ -153,4 +153,25 @@ fn lists_and_communities_without_effect_are_warnings() {
     assert!(found[0].contains("no member has `AS-FOO`"), "{found:#?}");
     let expected = "`checks.blackhole` accepts no such routes";
     assert!(found[1].contains(expected), "{found:#?}");
+}
+
+#[test]
+fn blackhole_communities_have_an_effect_where_any_neighbor_may_send_them() {
+    let warnings = |section: &str| {
+        let text = format!(
+            "[router]\nasn = 64500\nrouter-id = \"192.0.2.1\"\n\
+             [communities]\nblackhole = \"64500:667\"\n{section}\n"
+        );
+        Config::parse(&text, Path::new("test.toml"))
+            .unwrap()
+            .warnings
+    };
+    let checks = "import = \"checks\"\nexport = \"all\"\nchecks = { blackhole = true }";
+    let neighbor = "[[neighbor]]\nasn = 64501\naddress = \"192.0.2.11\"";
+    let dynamic = "[[dynamic-neighbor]]\nasn = 64501\nprefix = \"192.0.2.0/24\"";
+    assert_eq!(warnings(&format!("{neighbor}\n{checks}")), []);
+    assert_eq!(warnings(&format!("{dynamic}\n{checks}")), []);
+    let found = warnings(neighbor);
+    let is_named = |found: &ConfigError| found.message.contains("accepts no such routes");
+    assert!(found.iter().any(is_named), "{found:#?}");
 }

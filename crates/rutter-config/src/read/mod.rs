@@ -8,7 +8,6 @@ mod section_conflicts;
 
 use std::path::{Path, PathBuf};
 
-use rutter_net::Family;
 use rutter_policy::WellKnown;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -131,22 +130,6 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
             irr.check_lists(section, &neighbors)
         });
     }
-    let accepts = |checks: &Checks| {
-        let families = [Family::Ipv4Unicast, Family::Ipv6Unicast];
-        families
-            .iter()
-            .any(|family| checks.blackhole.accepts(*family))
-    };
-    let is_blackholing = accepts(&checks) || neighbors.iter().any(|n| accepts(&n.checks));
-    if !communities.blackhole.is_empty() && !is_blackholing {
-        root.reopened("communities", Communities::KEYS, |section| {
-            section.complain_softly(
-                "blackhole",
-                "`checks.blackhole` accepts no such routes, so these communities have no effect",
-                "write checks.blackhole = true, or remove the key",
-            );
-        });
-    }
     let bmp: Option<Bmp> = root.optional("bmp", |_, _| {});
     let mut config = Config {
         asn: local.asn,
@@ -182,8 +165,23 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
         dynamic_neighbors,
     };
     config.number_irr_members(&[]);
+    check_blackhole(&root, &config);
     section_conflicts::check(&root, &config);
     config
+}
+
+/// Warns of communities that request blackholing where no neighbor may.
+fn check_blackhole(root: &Root<'_>, config: &Config) {
+    if config.communities.blackhole.is_empty() || config.accepts_blackhole(|_| true) {
+        return;
+    }
+    root.reopened("communities", Communities::KEYS, |section| {
+        section.complain_softly(
+            "blackhole",
+            "`checks.blackhole` accepts no such routes, so these communities have no effect",
+            "write checks.blackhole = true, or remove the key",
+        );
+    });
 }
 
 /// Finds the outside data that checks can use.
