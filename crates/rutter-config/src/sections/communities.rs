@@ -68,7 +68,7 @@ section! {
         /// The round-trip times that communities can name, in milliseconds and ascending. Communities with other times are removed and do nothing.
         "rtt-thresholds": "numbers", default "`[5, 10, 15, 20, 30, 50, 100, 200, 500]`", reload Reevaluates
             => rtt_thresholds: RttThresholds = RttThresholds::default(), read thresholds;
-        /// The round-trip times of clients without `rtt`: lines of address and milliseconds (`192.0.2.11,12.5`), or a JSON object (`{ "192.0.2.11": 12.5 }`).
+        /// The round-trip times of clients without `rtt`: lines of address and milliseconds (`192.0.2.11,12.5`), or a JSON object (`{ "192.0.2.11": 12.5 }`); relative to this file.
         "rtt-file": "path", default "none", reload Reevaluates
             => rtts: Vec<(IpAddr, Rtt)> = Vec::new(), read rtt_file::rtts;
         /// This speaker is about to stop: add GRACEFUL_SHUTDOWN (RFC 8326) to all routes that leave our AS, so that peers move their traffic first.

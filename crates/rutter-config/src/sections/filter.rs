@@ -557,7 +557,7 @@ pub const RULE: &[Key] = &[
         "prepend",
         "number",
         "none",
-        "Change: repeat the first AS of the path so often, at most 20 times. In an export filter of a router it is our own AS.",
+        "Change: repeat the first AS of the path this many times, at most 20. In an export filter of a router it is our own AS.",
     ),
     key(
         "set-communities",

@@ -134,7 +134,7 @@ pub const SECTIONS: &[SectionKeys] = &[
     ),
     section(
         "[[filter]]",
-        "A filter of the operator, for what no check covers. `import-filter` of members, neighbors and groups names it. Its rules are tried in order; the first that accepts or rejects a route decides.",
+        "A filter of the operator, for what no check covers. `import-filter` and `export-filter` of members, neighbors and groups name it. Its rules are tried in order; the first that accepts or rejects a route decides.",
         filter::FILTER,
     ),
     section(
@@ -145,7 +145,7 @@ pub const SECTIONS: &[SectionKeys] = &[
     with_session("[defaults]", Session::TEXT, &[]),
     with_session(
         "[[group]]",
-        "Keys that several members or neighbors share. A key counts from the neighbor itself, else from its group, else from `[defaults]` and `[checks]`.",
+        "Keys that several members or neighbors share. Rutter takes a key from the neighbor; if it is absent there, from its group; then from `[defaults]` and `[checks]`.",
         neighbor::GROUP,
     ),
     with_session(

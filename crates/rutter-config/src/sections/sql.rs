@@ -47,7 +47,7 @@ section! {
         /// A file with the certificate chain of the server (PEM), relative to this file. Clients on other machines must then use TLS. The file is read again when it changes.
         "tls-certificate": "path", default "none", reload NextCollect
             => tls: Option<Tls> = None, or
-            /// A file with the certificate's private key (PEM).
+            /// A file with the certificate's private key (PEM), relative to this file.
             "tls-key": "path", default "none";
     }
 }

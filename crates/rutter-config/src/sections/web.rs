@@ -33,7 +33,7 @@ section! {
         /// A file with the certificate chain of the server (PEM), relative to this file: HTTPS instead of HTTP. The file is read again when it changes.
         "tls-certificate": "path", default "none", reload NextStart
             => tls: Option<Tls> = None, or
-            /// A file with the certificate's private key (PEM).
+            /// A file with the certificate's private key (PEM), relative to this file.
             "tls-key": "path", default "none";
     }
 }
