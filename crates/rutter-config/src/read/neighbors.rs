@@ -47,6 +47,15 @@ struct Inherited {
     checks: Arc<Checks>,
 }
 
+impl Inherited {
+    /// Gives members our role (RFC 9234), unless a section has another.
+    fn add_role_of(&mut self, local: &Local) {
+        if local.roles {
+            self.session.role = self.session.role.or(Some(Role::RouteServer));
+        }
+    }
+}
+
 impl<'a> Neighbors<'a> {
     pub(super) fn new(
         local: &'a Local,
@@ -109,10 +118,7 @@ impl<'a> Neighbors<'a> {
             );
         }
         let mut inherited = self.inherited(section);
-        if self.local.roles {
-            let role = &mut inherited.session.role;
-            *role = role.or(Some(Role::RouteServer));
-        }
+        inherited.add_role_of(self.local);
         let asn = section
             .require("asn", "64511")
             .and_then(|i| self.member_asn(&i, &inherited.checks));
@@ -158,10 +164,7 @@ impl<'a> Neighbors<'a> {
     /// A member with the keys of `[defaults]` and `[checks]`.
     pub(super) fn member_template(&self, asn: Asn) -> Neighbor {
         let mut inherited = self.defaults.clone();
-        if self.local.roles {
-            let role = &mut inherited.session.role;
-            *role = role.or(Some(Role::RouteServer));
-        }
+        inherited.add_role_of(self.local);
         self.template(inherited, asn)
     }
 
