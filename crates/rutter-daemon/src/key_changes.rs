@@ -10,10 +10,12 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd as _, BorrowedFd};
 
 use rutter_config::Secret;
+use rutter_wire::frame::KEEPALIVE;
 
+use crate::session_driver::SessionDriver;
 use crate::sockopt::{self, KeyScope};
 
 /// The time that a neighbor has for the ACK of a KEEPALIVE, milliseconds.
@@ -156,6 +158,56 @@ impl KeyChange {
             Err(e) if key.is_empty() && e.raw_os_error() == Some(libc::ENOENT) => Ok(()),
             result => result,
         }
+    }
+}
+
+impl SessionDriver {
+    /// Returns whether some neighbor has yet to use its new TCP MD5 key.
+    pub(crate) fn changes_keys(&self) -> bool {
+        !self.key_changes.neighbors().is_empty()
+    }
+
+    /// Finds out which neighbors use their new TCP MD5 keys.
+    pub(crate) fn change_keys(&mut self) {
+        let deadline = self.key_changes.next_deadline();
+        if deadline.is_some_and(|at| at <= self.now_ms) {
+            for neighbor in self.key_changes.neighbors() {
+                self.change_key(neighbor);
+            }
+        }
+    }
+
+    fn change_key(&mut self, neighbor: IpAddr) {
+        let slot = self.peers.find(neighbor);
+        let peer = slot.and_then(|slot| self.peers.get_mut(slot));
+        let (Some(slot), Some(peer)) = (slot, peer) else {
+            return self.key_changes.forget(neighbor);
+        };
+        let id = peer.established.as_ref().map(|e| e.connection);
+        let connection = id.and_then(|id| peer.connections[id.index()].as_mut());
+        let (Some(connection), Some(change)) = (connection, self.key_changes.of(neighbor)) else {
+            // The next connection begins with the new key.
+            return self.key_changes.forget(neighbor);
+        };
+        let socket = connection.socket.as_fd();
+        let last_ack_ms = sockopt::last_ack_ms(socket).unwrap_or(u64::MAX / 2);
+        match change.step(self.now_ms, last_ack_ms) {
+            Step::Wait => return,
+            Step::Done => {
+                let name = &peer.settings.config.name;
+                tracing::info!(peer = name, "the neighbor uses the new TCP MD5 key");
+                return self.key_changes.forget(neighbor);
+            }
+            Step::Ask => {}
+            Step::Switch => {
+                if let Err(error) = change.apply(socket, neighbor) {
+                    let name = &peer.settings.config.name;
+                    tracing::error!(peer = name, %error, "cannot change the TCP MD5 key");
+                }
+            }
+        }
+        connection.push_control(&KEEPALIVE);
+        self.write_queue.push(slot);
     }
 }
 

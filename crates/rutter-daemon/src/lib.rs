@@ -48,6 +48,7 @@ mod peers;
 mod privileges;
 mod reactor;
 mod read_share;
+mod received_limits;
 mod receiver;
 mod reload;
 mod restart;

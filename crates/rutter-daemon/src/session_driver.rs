@@ -8,25 +8,22 @@ use std::sync::atomic::Ordering;
 
 use mio::net::TcpStream;
 use mio::{Interest, Registry};
-use rutter_config::{LimitAction, MaxPrefix, MemoryAction, Neighbor};
+use rutter_config::Neighbor;
 use rutter_net::{Family, PerFamily};
 use rutter_rib::{PeerId, Sweeper};
 use rutter_session::{
     ConnectionId, DownReason, Input, Negotiated, Output, SessionEvent, State, Timer,
 };
 use rutter_wire::attr::Malformed;
-use rutter_wire::frame::KEEPALIVE;
 
 use crate::connection::{Connection, ConnectionKey};
 use crate::deadlines::Deadlines;
-use crate::key_changes::{KeyChanges, Step};
+use crate::key_changes::KeyChanges;
 use crate::lingering::LingeringSockets;
-use crate::memory_limits::CHECK_AFTER;
 use crate::peer::{EndCause, Peer};
 use crate::peer_log_limits::PeerLogLimits;
 use crate::peers::Peers;
 use crate::shared::{Shared, unix_us};
-use crate::sockopt;
 use crate::transport;
 use crate::write_queue::WriteQueue;
 
@@ -44,13 +41,13 @@ pub(crate) struct SessionDriver {
     /// The neighbors whose sockets may take bytes.
     pub(crate) write_queue: WriteQueue,
     lingering: LingeringSockets,
-    log_limits: PeerLogLimits,
+    pub(crate) log_limits: PeerLogLimits,
     /// The connections whose TCP MD5 keys change.
-    key_changes: KeyChanges,
+    pub(crate) key_changes: KeyChanges,
     /// Removes the routes of sessions that ended.
     sweeper: Sweeper,
     /// The received bytes since the memory of the table was last compared with its limit.
-    unchecked_bytes: usize,
+    pub(crate) unchecked_bytes: usize,
     /// The time at the start of the turn.
     pub(crate) now_ms: u64,
     unix_us: u64,
@@ -540,125 +537,6 @@ impl SessionDriver {
                 "the TCP MD5 key changes: the session goes on with the old one until the neighbor uses the new one"
             );
         }
-    }
-
-    /// Returns whether some neighbor has yet to use its new TCP MD5 key.
-    pub(crate) fn changes_keys(&self) -> bool {
-        !self.key_changes.neighbors().is_empty()
-    }
-
-    /// Finds out which neighbors use their new TCP MD5 keys.
-    pub(crate) fn change_keys(&mut self) {
-        let deadline = self.key_changes.next_deadline();
-        if deadline.is_some_and(|at| at <= self.now_ms) {
-            for neighbor in self.key_changes.neighbors() {
-                self.change_key(neighbor);
-            }
-        }
-    }
-
-    fn change_key(&mut self, neighbor: IpAddr) {
-        let slot = self.peers.find(neighbor);
-        let peer = slot.and_then(|slot| self.peers.get_mut(slot));
-        let (Some(slot), Some(peer)) = (slot, peer) else {
-            return self.key_changes.forget(neighbor);
-        };
-        let id = peer.established.as_ref().map(|e| e.connection);
-        let connection = id.and_then(|id| peer.connections[id.index()].as_mut());
-        let (Some(connection), Some(change)) = (connection, self.key_changes.of(neighbor)) else {
-            // The next connection begins with the new key.
-            return self.key_changes.forget(neighbor);
-        };
-        let socket = connection.socket.as_fd();
-        let last_ack_ms = sockopt::last_ack_ms(socket).unwrap_or(u64::MAX / 2);
-        match change.step(self.now_ms, last_ack_ms) {
-            Step::Wait => return,
-            Step::Done => {
-                let name = &peer.settings.config.name;
-                tracing::info!(peer = name, "the neighbor uses the new TCP MD5 key");
-                return self.key_changes.forget(neighbor);
-            }
-            Step::Ask => {}
-            Step::Switch => {
-                if let Err(error) = change.apply(socket, neighbor) {
-                    let name = &peer.settings.config.name;
-                    tracing::error!(peer = name, %error, "cannot change the TCP MD5 key");
-                }
-            }
-        }
-        connection.push_control(&KEEPALIVE);
-        self.write_queue.push(slot);
-    }
-
-    /// Ends the session of a neighbor that exceeded a prefix limit, if the limit is more than a warning.
-    pub(crate) fn check_limits(&mut self, slot: usize) {
-        let Some(peer) = self.peers.get_mut(slot) else {
-            return;
-        };
-        if let Some(exceeded) = peer.exceeded_limit(&self.shared.rib) {
-            peer.log_limit(&exceeded, &mut self.log_limits, self.now_ms);
-            self.limit_exceeded(slot, exceeded.family, exceeded.limit);
-        }
-        if let Some(peer) = self.peers.get_mut(slot) {
-            peer.check_not_kept(&self.shared.rib, &mut self.log_limits, self.now_ms);
-        }
-    }
-
-    /// Ends the session of a neighbor above a prefix limit, if the limit is more than a warning.
-    pub(crate) fn limit_exceeded(&mut self, slot: usize, family: Family, limit: MaxPrefix) {
-        let restart_after_s = match limit.action {
-            LimitAction::Warn | LimitAction::Block { .. } => return,
-            LimitAction::Restart { after_s } => Some(after_s),
-            LimitAction::Shutdown => None,
-        };
-        let input = Input::MaxPrefixExceeded {
-            family,
-            limit: limit.limit,
-            restart_after_s,
-        };
-        self.handle(slot, input);
-    }
-
-    /// Counts received bytes, and now and then compares the memory of the neighbor and of the table with the limits.
-    pub(crate) fn check_memory(&mut self, slot: usize, received: usize) {
-        self.unchecked_bytes += received;
-        if self.unchecked_bytes >= CHECK_AFTER {
-            self.unchecked_bytes = 0;
-            let limits = &self.shared.memory_limits;
-            limits.check(&self.shared, self.now_ms);
-        }
-        let Some(peer) = self.peers.get_mut(slot) else {
-            return;
-        };
-        let Some(bytes) = peer.exceeded_memory(&self.shared.rib, received) else {
-            return;
-        };
-        let settings = peer.settings.config.session.max_memory;
-        peer.status.count_memory_limit();
-        let exceeded = (bytes, settings.limit.unwrap_or(0), false);
-        peer.log_memory(exceeded, &mut self.log_limits, self.now_ms);
-        let restart_after_s = match settings.action {
-            MemoryAction::Warn => return,
-            MemoryAction::Restart => Some(settings.restart_after_s),
-            MemoryAction::Shutdown => None,
-        };
-        self.handle(slot, Input::OutOfMemory { restart_after_s });
-    }
-
-    /// Ends the session whose routes take the most memory: the table is above its limit.
-    pub(crate) fn end_for_memory(&mut self, slot: usize) {
-        let Some(peer) = self.peers.get_mut(slot) else {
-            return;
-        };
-        let Some(established) = &peer.established else {
-            return;
-        };
-        let bytes = self.shared.rib.peer_memory(established.peer);
-        let limit = self.shared.memory_limits.limit(&self.shared);
-        peer.log_memory((bytes, limit, true), &mut self.log_limits, self.now_ms);
-        let settings = peer.settings.config.session.max_memory;
-        let restart_after_s = Some(settings.restart_after_s);
-        self.handle(slot, Input::OutOfMemory { restart_after_s });
     }
 
     /// Requests all routes of a family from a neighbor, because some are missing that have room now.
