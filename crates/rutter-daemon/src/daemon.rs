@@ -1,5 +1,7 @@
 //! Starts the daemon, waits for requests to stop, and stops it.
 
+mod take_over;
+
 use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::hash::BuildHasher;
@@ -25,7 +27,7 @@ use crate::apply::{self, Changes};
 use crate::connection::memory_file;
 use crate::control_socket::ControlSocket;
 use crate::filter_sources::FilterSources;
-use crate::handover::{self, Predecessor, Program, UpgradeDesk};
+use crate::handover::{self, Program, UpgradeDesk};
 use crate::listener::{Acceptor, Listeners};
 use crate::logging::LogRing;
 use crate::mailbox::{Command, Mailbox};
@@ -125,29 +127,6 @@ impl Daemon {
         Self::assemble(config, source, start)
     }
 
-    /// Takes over from the daemon that started this process with `--take-over`: its sockets, its sessions and its table.
-    /// Returns when that process has ended. After an error it goes on, and this one must end.
-    pub fn take_over(config: Config, source: ConfigSource) -> Result<Handle, StartError> {
-        let log = logging::init(config.daemon.log_format, logging::level(&config.daemon.log));
-        if let Err(error) = privileges::raise_open_files() {
-            tracing::warn!(%error, "cannot raise the limit of open files");
-        }
-        let refused = |why: String| failed("take over")(io::Error::other(why));
-        let mut predecessor = Predecessor::greet().map_err(refused)?;
-        let sockets = std::mem::take(&mut predecessor.listeners);
-        let listeners = Listeners::inherit(&config.daemon.listen, sockets);
-        let listeners = listeners.map_err(|error| refused(predecessor.fail(error.to_string())))?;
-        let start = Start {
-            log,
-            listeners,
-            restart: Restart::after_handover(&config),
-            clock: Clock::start_at(predecessor.now_ms),
-        };
-        let prepared = Self::assemble(config, Some(source), start);
-        let prepared = prepared.map_err(|error| refused(predecessor.fail(error.to_string())))?;
-        prepared.take_over(predecessor)
-    }
-
     fn assemble(
         config: Config,
         source: Option<ConfigSource>,
@@ -231,20 +210,6 @@ impl Prepared {
         service_manager::notify("READY=1");
         Ok(self.handle)
     }
-
-    fn take_over(mut self, mut predecessor: Predecessor) -> Result<Handle, StartError> {
-        let taken = self.handle.take(&self.polls, &mut predecessor);
-        if let Err(error) = taken {
-            // The end of this process must change nothing that the other one uses.
-            self.handle.shared.stopping.store(true, Ordering::Release);
-            predecessor.fail(error.to_string());
-            return Err(error);
-        }
-        self.handle.go_on(self.polls)?;
-        predecessor.wait_for_end();
-        self.handle.open_services_after_handover();
-        Ok(self.handle)
-    }
 }
 
 impl Handle {
@@ -267,47 +232,6 @@ impl Handle {
             "started"
         );
         Ok(())
-    }
-
-    /// Takes everything from the process before. The archive opens first, so that it misses no update.
-    fn take(&mut self, polls: &[Poll], predecessor: &mut Predecessor) -> Result<(), StartError> {
-        let config = Arc::clone(&self.shared.config.read());
-        FilterSources::start(&self.shared, &config).map_err(failed("sources of outside data"))?;
-        self.place_reactors(polls)?;
-        self.open_archive(&config)?;
-        let taken = predecessor.take(&self.shared);
-        taken.map_err(|why| failed("take over")(io::Error::other(why)))
-    }
-
-    /// Goes on with what [`Handle::take`] took. The routes are evaluated again: this version, or its data, may judge
-    /// otherwise.
-    fn go_on(&mut self, polls: Vec<Poll>) -> Result<(), StartError> {
-        let config = Arc::clone(&self.shared.config.read());
-        // Until now the listening sockets were those of the other process.
-        self.shared.listeners.set_keys(None, &config);
-        self.run_reactors(polls)?;
-        self.add_neighbors(&config);
-        self.spawn_threads()?;
-        tracing::info!(neighbors = self.shared.peers.len(), "took over");
-        let shared = Arc::clone(&self.shared);
-        let reevaluate = move || {
-            shared.rib.reevaluate_all(|| shared.flush());
-            shared.flush();
-        };
-        named("reevaluate", reevaluate).map_err(failed("re-evaluation"))?;
-        Ok(())
-    }
-
-    /// Opens the services whose paths and addresses the process before had. Routing goes on without those that fail.
-    fn open_services_after_handover(&mut self) {
-        let config = Arc::clone(&self.shared.config.read());
-        if let Err(error) = once_free(|| self.open_control(&config)) {
-            tracing::error!(%error, "no control socket after the upgrade");
-        }
-        if let Err(error) = once_free(|| self.open_web(&config)) {
-            tracing::error!(%error, "no web server after the upgrade");
-        }
-        self.begin_archive();
     }
 
     /// Gives each I/O thread its event loop.
@@ -557,22 +481,6 @@ impl Drop for Handle {
         self.end(&StopOrder::Leave(text.into()));
     }
 }
-
-/// Opens a service until its path or address is free. The kernel closes the files of a process that ends one by one.
-fn once_free(mut open: impl FnMut() -> Result<(), StartError>) -> Result<(), StartError> {
-    for _ in 0..FREE_ATTEMPTS {
-        match open() {
-            Err(error) if error.error.kind() == io::ErrorKind::AddrInUse => {
-                thread::sleep(FREE_INTERVAL);
-            }
-            result => return result,
-        }
-    }
-    open()
-}
-
-const FREE_ATTEMPTS: u32 = 100;
-const FREE_INTERVAL: Duration = Duration::from_millis(50);
 
 fn thread_count(config: &Config) -> usize {
     match config.daemon.threads {
