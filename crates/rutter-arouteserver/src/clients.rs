@@ -8,7 +8,7 @@ use rutter_irr::PeeringDb;
 use crate::filtering;
 use crate::irrdb::IrrSettings;
 use crate::max_prefix::MaxPrefix;
-use crate::prefix_entry::{PrefixEntry, texts};
+use crate::prefix_entry::{PrefixEntry, notations};
 use crate::session::SessionSettings;
 use crate::toml_writer::{Keys, TomlWriter};
 use crate::yaml::{Section, Value};
@@ -19,6 +19,14 @@ pub(crate) struct Inherited {
     pub(crate) irr: IrrSettings,
     pub(crate) max_prefix: MaxPrefix,
     pub(crate) validates_origins: bool,
+}
+
+/// The data from other places that clients need.
+struct Context<'a> {
+    inherited: &'a Inherited,
+    peering_db: &'a PeeringDb,
+    /// The AS-SETs of AS numbers.
+    as_sets: BTreeMap<u32, Vec<String>>,
 }
 
 /// All clients.
@@ -51,8 +59,13 @@ impl Clients {
         let list = root
             .get("clients")
             .map_or_else(Vec::new, |list| list.list());
+        let context = Context {
+            inherited,
+            peering_db,
+            as_sets,
+        };
         for value in list {
-            clients.add(&value, inherited, peering_db, &as_sets);
+            clients.add(&value, &context);
         }
         clients
     }
@@ -65,13 +78,7 @@ impl Clients {
         }
     }
 
-    fn add(
-        &mut self,
-        value: &Value<'_>,
-        inherited: &Inherited,
-        peering_db: &PeeringDb,
-        as_sets: &BTreeMap<u32, Vec<String>>,
-    ) {
+    fn add(&mut self, value: &Value<'_>, context: &Context<'_>) {
         let client = value.section();
         let (Some(asn), Some(address)) = (client.number("asn"), client.get("ip")) else {
             client.error("a client needs `asn` and `ip`");
@@ -92,9 +99,9 @@ impl Clients {
             }
         }
         let cfg = client.section("cfg");
-        let (session_keys, session) = inherited.session.read(&cfg);
+        let (session_keys, session) = context.inherited.session.read(&cfg);
         keys.extend(session_keys);
-        self.filtering(&cfg, asn, inherited, peering_db, as_sets, &mut keys);
+        self.filtering(&cfg, asn, context, &mut keys);
         let attached = strings(cfg.get("attach_custom_communities"));
         keys.strings("attach-communities", &attached);
         self.write_sections(asn, &addresses, session, &keys);
@@ -117,8 +124,8 @@ impl Clients {
         for (addresses, extended) in groups.into_iter().filter(|(list, _)| !list.is_empty()) {
             let mut section = Keys::default();
             section.plain("asn", asn);
-            let texts: Vec<String> = addresses.iter().map(IpAddr::to_string).collect();
-            section.strings("address", &texts);
+            let listed: Vec<String> = addresses.iter().map(IpAddr::to_string).collect();
+            section.strings("address", &listed);
             if extended {
                 section.strings("families", &["ipv4", "ipv6"]);
                 section.plain("extended-next-hop", true);
@@ -141,15 +148,12 @@ impl Clients {
         }
     }
 
-    fn filtering(
-        &mut self,
-        cfg: &Section<'_>,
-        asn: u32,
-        inherited: &Inherited,
-        peering_db: &PeeringDb,
-        as_sets: &BTreeMap<u32, Vec<String>>,
-        keys: &mut Keys,
-    ) {
+    fn filtering(&mut self, cfg: &Section<'_>, asn: u32, context: &Context<'_>, keys: &mut Keys) {
+        let Context {
+            inherited,
+            peering_db,
+            as_sets,
+        } = context;
         let section = cfg.section("filtering");
         let irrdb = section.section("irrdb");
         let read = filtering::read(&section, &irrdb, (inherited.irr, &inherited.max_prefix));
@@ -159,7 +163,7 @@ impl Clients {
         let authorized = strings(next_hop.get("authorized_addresses_list"));
         keys.strings("authorized-addresses", &authorized);
         let black_list = PrefixEntry::read_list(section.get("black_list_pref"));
-        keys.strings("black-list", &texts(&black_list));
+        keys.strings("black-list", &notations(&black_list));
         self.uses_irr |= read.irr.is_used();
         if read.irr != inherited.irr {
             read.irr.keys(&mut checks);
@@ -209,7 +213,7 @@ fn roles(section: Section<'_>) {
 fn white_list(irrdb: &Section<'_>) -> Keys {
     let mut table = Keys::default();
     let prefixes = PrefixEntry::read_list(irrdb.get("white_list_pref"));
-    table.strings("prefixes", &texts(&prefixes));
+    table.strings("prefixes", &notations(&prefixes));
     if let Some(asns) = irrdb.get("white_list_asn") {
         table.numbers("asns", &asns.asns());
     }

@@ -124,7 +124,7 @@ pub(crate) fn convert(
 ) {
     for (name, key) in ACTIONS {
         let forms = notations(section.get(name), DynamicValue::Rtt);
-        keys.strings(key, &texts(&forms));
+        keys.strings(key, &without_forms(&forms));
     }
     for (names, key) in PREPENDS {
         let counts = names.map(|name| {
@@ -142,7 +142,7 @@ pub(crate) fn convert(
             _ => DynamicValue::Rtt,
         };
         let forms = notations(section.get(name), dynamic);
-        tags.strings(key, &texts(&forms));
+        tags.strings(key, &without_forms(&forms));
     }
     for name in INTERNAL {
         if let Some(value) = section.get(name)
@@ -177,7 +177,7 @@ pub(crate) fn custom(section: &Section<'_>, keys: &mut Keys) {
     let mut table = Keys::default();
     for (name, value) in section.entries() {
         let forms = notations(Some(value), DynamicValue::Rtt);
-        table.strings(&quoted(&name), &texts(&forms));
+        table.strings(&quoted(&name), &without_forms(&forms));
     }
     keys.table("custom", &table);
 }
@@ -248,7 +248,7 @@ fn notation(community: &Value<'_>, form: Form, dynamic: DynamicValue) -> Option<
     Some(format!("{kind}{}", converted.join(":")))
 }
 
-fn texts(forms: &[(Form, String)]) -> Vec<String> {
+fn without_forms(forms: &[(Form, String)]) -> Vec<String> {
     forms.iter().map(|(_, text)| text.clone()).collect()
 }
 

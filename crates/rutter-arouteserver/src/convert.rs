@@ -9,7 +9,7 @@ use crate::clients::{Clients, Inherited};
 use crate::filtering;
 use crate::irrdb::{self, IrrSettings};
 use crate::max_prefix::MaxPrefix;
-use crate::prefix_entry::{PrefixEntry, texts};
+use crate::prefix_entry::{PrefixEntry, notations};
 use crate::session::SessionSettings;
 use crate::toml_writer::{Keys, TomlWriter};
 use crate::yaml::{self, Report, Section, Value};
@@ -115,7 +115,7 @@ fn convert_all(documents: &Documents, options: &Options, report: &Report) -> Opt
     if let (Some(file), Some(node)) = (&documents.bogons, &bogons) {
         let root = Value::root(&file.name, node, report);
         let list = PrefixEntry::read_list(root.section().get("bogons"));
-        converted.bogons = texts(&list);
+        converted.bogons = notations(&list);
         files.push(root);
     }
     let toml = converted.write(&cfg, options);
@@ -254,7 +254,7 @@ impl<'a> General<'a> {
             irrdb::write(&self.irr, &mut out);
         }
         out.section("[checks]");
-        let mut black_list = texts(&self.black_list);
+        let mut black_list = notations(&self.black_list);
         black_list.extend(std::mem::take(&mut self.bogons));
         out.keys(&self.checks);
         let mut lists = Keys::default();

@@ -7,7 +7,6 @@ use crate::yaml::{Section, Value};
 /// An entry of a prefix list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PrefixEntry {
-    /// The prefix.
     pub(crate) prefix: Prefix,
     /// The lengths that match.
     lengths: (u8, u8),
@@ -77,6 +76,6 @@ impl std::fmt::Display for PrefixEntry {
 }
 
 /// Returns entries as strings.
-pub(crate) fn texts(entries: &[PrefixEntry]) -> Vec<String> {
+pub(crate) fn notations(entries: &[PrefixEntry]) -> Vec<String> {
     entries.iter().map(PrefixEntry::to_string).collect()
 }
