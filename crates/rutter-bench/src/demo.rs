@@ -71,7 +71,7 @@ pub struct DemoProgress {
     pub speakers: usize,
     /// The number of prefixes that all speakers must hold, added up.
     pub owed: u64,
-    /// The counters.
+    /// The counters of the fleet.
     pub counters: Counters,
     /// Since this phase began.
     pub elapsed: Duration,
@@ -234,12 +234,6 @@ impl Speakers {
     /// Announces one prefix `rounds` times and measures the time to the speaker that only receives.
     pub fn latency(&self, rounds: u32) -> Result<Option<latency::Latency>, FleetError> {
         latency::measure(&self.fleet, rounds)
-    }
-
-    /// Returns whether all sessions are still up and every speaker is still exact.
-    pub fn are_well(&self) -> bool {
-        let counters = self.fleet.progress().counters();
-        counters.exact == self.fleet.bench().workload.peers.len()
     }
 
     fn progress(&self, counters: &Counters, begun: Instant) -> DemoProgress {

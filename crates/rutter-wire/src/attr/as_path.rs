@@ -126,11 +126,6 @@ impl<'a> AsPath<'a> {
         self.bytes
     }
 
-    /// Returns whether the AS numbers take four octets.
-    pub fn is_four_octet(self) -> bool {
-        self.as4
-    }
-
     /// The segments in order.
     #[inline]
     pub fn segments(self) -> impl Iterator<Item = Segment<'a>> + Clone + use<'a> {
