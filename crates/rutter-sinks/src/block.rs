@@ -82,7 +82,7 @@ impl Block {
 
 /// Builds a block row by row.
 #[derive(Default)]
-pub struct BlockWriter {
+pub(crate) struct BlockWriter {
     run: u64,
     first_seq: u64,
     rows: u32,

@@ -9,6 +9,7 @@
 //! [`Store`] writes the rows of a batch and the position after them in one transaction. After a crash of either
 //! side, the sink continues exactly at that position.
 
+mod attr_cache;
 mod batch;
 mod block;
 mod byte_codec;
@@ -29,11 +30,11 @@ mod table_load;
 mod writer;
 
 pub use batch::{Batch, Change, PeerChange};
-pub use block::{Block, BlockWriter, Entry, Marker};
+pub use block::{Block, Entry, Marker};
 pub use feed_spooler::{Clock, FeedSpooler};
 pub use peer::{PeerKey, StoredPeer};
 pub use service::{Handle, MachineClock, StartError, start};
-pub use spool::{Cursor, Damage, Disk, Position, Spool, SpoolError, Storage, Unended};
+pub use spool::{Cursor, Damage, Disk, Position, Spool, SpoolError, Storage};
 pub use status::{Status, StatusView};
 pub use store::{Load, RowChunks, Store, StoreError, StoreProgress};
 pub use store_state::StoreState;

@@ -103,11 +103,6 @@ impl<S: Store> Writer<S> {
         &self.state
     }
 
-    /// The store, for tests.
-    pub fn store_mut(&mut self) -> &mut S {
-        &mut self.store
-    }
-
     /// Does the next thing: connects, loads a table, or commits a batch. `now_us` is wall time.
     pub fn step<M: Storage>(
         &mut self,

@@ -1,20 +1,20 @@
 //! Formats rows as text for LOAD DATA.
 
-use std::collections::HashMap;
 use std::fmt::Display;
 use std::io::Write as _;
 use std::net::IpAddr;
-use std::ops::Range;
 
 use rutter_events::{AttrColumns, utc};
 use rutter_net::Prefix;
 
-/// The bytes of rows. Each attribute set is formatted once, however many rows share it.
+use crate::attr_cache::{ATTR_COLUMNS, AttrCache};
+
+/// The bytes of rows.
 #[derive(Default)]
 pub(super) struct Rows {
     pub(super) bytes: Vec<u8>,
-    sets: Vec<u8>,
-    known: HashMap<*const AttrColumns, Range<usize>>,
+    /// The caller keeps all sets of a chunk alive until its end.
+    sets: AttrCache,
     time: (u64, String),
 }
 
@@ -71,13 +71,8 @@ impl Rows {
         let Some(attrs) = attrs else {
             return (0..ATTR_COLUMNS).for_each(|_| self.null());
         };
-        // The key is the address: the caller keeps all sets of a chunk alive until its end.
-        let range = self.known.entry(attrs).or_insert_with(|| {
-            let start = self.sets.len();
-            put_attrs(&mut self.sets, attrs);
-            start..self.sets.len()
-        });
-        self.bytes.extend_from_slice(&self.sets[range.clone()]);
+        let columns = self.sets.encoded(attrs, put_attrs);
+        self.bytes.extend_from_slice(columns);
     }
 }
 
@@ -142,6 +137,3 @@ fn escaped(out: &mut Vec<u8>, value: &[u8]) {
     }
     out.push(b'\t');
 }
-
-/// The columns of an attribute set.
-const ATTR_COLUMNS: usize = 9;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::connection::Connection;
-use super::copy::{ATTR_COLUMNS, Rows};
+use super::copy::Rows;
 use super::{finish, indexes, peers, send_piece};
+use crate::attr_cache::ATTR_COLUMNS;
 use crate::batch::Batch;
 use crate::peer::StoredPeer;
 use crate::peer_ids::PeerIds;

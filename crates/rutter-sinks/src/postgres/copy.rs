@@ -1,22 +1,18 @@
 //! Formats rows in the binary form of COPY.
 
-use std::collections::HashMap;
 use std::fmt::Display;
 use std::net::IpAddr;
-use std::ops::Range;
 
 use rutter_events::AttrColumns;
 use rutter_net::Prefix;
 
-/// The bytes of rows. Each attribute set is encoded once, however many rows share it.
+use crate::attr_cache::{ATTR_COLUMNS, AttrCache};
+
+/// The bytes of rows.
 pub(super) struct Rows {
     bytes: Vec<u8>,
-    sets: Vec<u8>,
-    known: HashMap<*const AttrColumns, Range<usize>>,
+    sets: AttrCache,
 }
-
-/// The columns of an attribute set.
-pub(super) const ATTR_COLUMNS: i16 = 9;
 
 impl Rows {
     /// Begins with the header of the format.
@@ -26,8 +22,7 @@ impl Rows {
         bytes.extend([0; 8]);
         Self {
             bytes,
-            sets: Vec::new(),
-            known: HashMap::new(),
+            sets: AttrCache::default(),
         }
     }
 
@@ -43,8 +38,7 @@ impl Rows {
 
     /// Discards the encoded sets, since their addresses may be reused.
     pub(super) fn forget_sets(&mut self) {
-        self.known.clear();
-        self.sets.clear();
+        self.sets.forget();
     }
 
     /// Begins a row with this number of columns.
@@ -95,13 +89,8 @@ impl Rows {
         let Some(attrs) = attrs else {
             return (0..ATTR_COLUMNS).for_each(|_| self.null());
         };
-        // The key is the address: the caller keeps all sets alive until `forget_sets`.
-        let range = self.known.entry(attrs).or_insert_with(|| {
-            let start = self.sets.len();
-            put_attrs(&mut self.sets, attrs);
-            start..self.sets.len()
-        });
-        self.bytes.extend_from_slice(&self.sets[range.clone()]);
+        let columns = self.sets.encoded(attrs, put_attrs);
+        self.bytes.extend_from_slice(columns);
     }
 }
 

@@ -14,6 +14,7 @@ use std::time::Duration;
 use rutter_config::Database;
 use tokio_postgres::error::SqlState;
 
+use crate::attr_cache::ATTR_COLUMNS;
 use crate::batch::Batch;
 use crate::peer_ids::PeerIds;
 use crate::route_count::RouteCount;
@@ -21,7 +22,7 @@ use crate::spool::Position;
 use crate::store::{Load, RowChunks, Store, StoreError, StoreProgress};
 use crate::table_load::LoadRow;
 use connection::{Connection, CopyIn};
-use copy::{ATTR_COLUMNS, Rows};
+use copy::Rows;
 
 /// A database of PostgreSQL 12 or later, written by one collector.
 pub struct Postgres {

@@ -59,7 +59,7 @@ impl Damage {
 
 /// The last run in a spool, if it has no `stop`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Unended {
+pub(crate) struct Unended {
     /// The position after its last row.
     pub end: Position,
     /// The time of its last row.

@@ -11,7 +11,8 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 
-pub use damage::{Damage, Unended};
+pub use damage::Damage;
+pub(crate) use damage::Unended;
 pub use storage::{Disk, Storage};
 
 use rutter_events::Missing;
@@ -245,7 +246,7 @@ impl<M: Storage> Spool<M> {
     }
 
     /// The last run at the opening, if it had no `stop`.
-    pub fn unended(&self) -> Option<Unended> {
+    pub(crate) fn unended(&self) -> Option<Unended> {
         self.unended
     }
 
@@ -287,7 +288,11 @@ impl<M: Storage> Spool<M> {
 
     /// Returns the unreadable rows from a place on, and the start of the next readable segment. Consecutive
     /// unreadable segments are one loss. `behind` is the position of the rows before the place.
-    pub fn damage_at(&mut self, behind: Option<Position>, cursor: Cursor) -> (Damage, Cursor) {
+    pub(crate) fn damage_at(
+        &mut self,
+        behind: Option<Position>,
+        cursor: Cursor,
+    ) -> (Damage, Cursor) {
         let (mut cursor, mut bytes) = (cursor, 0);
         let following = loop {
             let segment = self.segments.iter().find(|s| s.number >= cursor.segment);
@@ -526,11 +531,6 @@ impl<M: Storage> Spool<M> {
             segment: cursor.segment + 1,
             offset: 0,
         }
-    }
-
-    /// Returns the storage, for tests that damage it.
-    pub fn into_storage(self) -> M {
-        self.storage
     }
 }
 
