@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use crate::convert::peer_rows;
 use crate::{Backend, PeerRow, RouterRow, SessionState, SinkRow, SourceRow, StatusRow};
 
-/// A metric.
+/// A metric with its type and help.
 pub struct Metric {
-    /// The name.
+    /// The name, beginning with `rutter_`.
     pub name: &'static str,
     /// `gauge` or `counter`.
     pub kind: &'static str,

@@ -17,7 +17,7 @@ pub const MAX_REQUEST: usize = 64 * 1024;
 pub struct Envelope {
     /// [`VERSION`].
     pub version: u32,
-    /// The request.
+    /// The request to answer.
     pub request: Request,
 }
 
@@ -79,7 +79,7 @@ pub enum Request {
     Source {
         /// The name of the source, as in [`crate::SourceRow::name`].
         name: String,
-        /// The action.
+        /// Ask for new data, or accept refused ones.
         action: crate::SourceAction,
     },
     /// The explanation of a destination: one [`crate::ExplainRow`].
@@ -200,7 +200,7 @@ impl RouteSelector {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct LookupQuery {
-    /// The addresses.
+    /// The addresses to look up, answered in this order.
     pub addresses: Vec<IpAddr>,
     /// The routes to look up in.
     #[serde(skip_serializing_if = "RouteSelector::is_any")]

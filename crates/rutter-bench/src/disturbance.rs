@@ -37,7 +37,7 @@ pub enum Disturbance {
 /// The daemon's recovery from one event.
 #[derive(Clone, Debug, Serialize)]
 pub struct Recovery {
-    /// The event.
+    /// The event, in words.
     pub event: String,
     /// Seconds until the last client was exact again.
     pub wall_s: f64,

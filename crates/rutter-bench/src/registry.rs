@@ -36,7 +36,7 @@ pub enum Edition {
 /// A statement of the RPKI. The longest length is that of the prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Roa {
-    /// The prefix.
+    /// The prefix that may be originated.
     pub prefix: Prefix,
     /// The AS that may originate it.
     pub asn: Asn,
@@ -53,7 +53,7 @@ pub struct IdleMember {
     groups: Vec<u32>,
 }
 
-/// A registry.
+/// The registered data of all members.
 #[derive(Clone, Debug)]
 pub struct Registry {
     /// The statements of the RPKI.

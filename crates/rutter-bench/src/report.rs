@@ -23,7 +23,7 @@ pub struct Column {
 /// A comparison.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// The workload.
+    /// The workload, in words.
     pub workload: String,
     /// Peers that announce.
     pub peers: usize,

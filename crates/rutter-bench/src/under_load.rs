@@ -21,7 +21,7 @@ use crate::speaker::{Fleet, FleetError};
 /// One scene, measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measured {
-    /// The scene.
+    /// The scene that was repeated.
     pub scene: Scene,
     /// How often it was repeated.
     pub times: u64,

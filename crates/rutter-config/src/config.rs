@@ -21,7 +21,7 @@ pub struct Config {
     pub router_id: Ipv4Addr,
     /// The CLUSTER_ID of a route reflector; the router id by default.
     pub cluster_id: u32,
-    /// The exchange.
+    /// The exchange; `None` for a router or a collector.
     pub exchange: Option<Exchange>,
     /// Settings of the process.
     pub daemon: Daemon,
@@ -49,7 +49,7 @@ pub struct Config {
     pub sources: Sources,
     /// The files that `exchange.members` matched.
     pub member_files: Vec<PathBuf>,
-    /// The collector.
+    /// Settings of a collector.
     pub collector: Collector,
     /// BMP station.
     pub bmp: Option<Bmp>,

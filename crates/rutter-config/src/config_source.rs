@@ -7,7 +7,7 @@ use crate::{Config, ConfigError, Loaded};
 /// A configuration that can be read again.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ConfigSource {
-    /// A file.
+    /// A file, which each reload reads again.
     File(PathBuf),
     /// A text of the command line. Files that it names are read again with it.
     Text {

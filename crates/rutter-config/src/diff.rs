@@ -11,7 +11,7 @@ use crate::{Config, Neighbor};
 /// A neighbor that differs between the configurations.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Changed {
-    /// The neighbor.
+    /// The address of the neighbor.
     pub neighbor: IpAddr,
     /// The keys that differ. `checks` if only its import policy differs, because of another section.
     pub keys: Vec<String>,
@@ -28,7 +28,7 @@ pub struct Changed {
 /// A key that resets the session.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct ResetBy {
-    /// The key.
+    /// The key that differs.
     pub key: String,
     /// Why its change cannot take effect while the session goes on.
     pub reason: &'static str,

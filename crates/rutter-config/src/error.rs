@@ -18,7 +18,7 @@ pub enum Severity {
 pub struct ConfigError {
     /// Error or warning.
     pub severity: Severity,
-    /// The file.
+    /// The file with the error, or the name of the text.
     pub file: PathBuf,
     /// Line, from 1; 0 for the whole file.
     pub line: usize,

@@ -34,7 +34,7 @@ pub struct Key {
     pub name: &'static str,
     /// The form of the value.
     pub form: &'static str,
-    /// The default.
+    /// The default, as the manual shows it.
     pub default: &'static str,
     text: &'static str,
     /// The effect of a reload if the key has changed.

@@ -30,7 +30,7 @@ pub enum PathRole {
 pub struct NamedPath {
     /// The purpose of the path.
     pub role: PathRole,
-    /// The path.
+    /// The path that the key names.
     pub path: PathBuf,
     /// The configuration file that names it.
     pub file: PathBuf,

@@ -83,7 +83,6 @@ impl Order {
 /// An order that was recorded for a thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Recorded {
-    /// The thread.
     pub(crate) thread: usize,
     /// No other order waits, so the thread does not know of it yet.
     pub(crate) is_first: bool,

@@ -13,21 +13,21 @@ pub enum Missing {
     Rows {
         /// The first of them.
         first: u64,
-        /// The last.
+        /// The last of them.
         last: u64,
     },
     /// Rows inside a run.
     OfRun {
-        /// The run.
+        /// The run with the missing rows.
         run: u64,
         /// The first of them.
         first: u64,
-        /// The last.
+        /// The last of them.
         last: u64,
     },
     /// The last rows of a run.
     RestOfRun {
-        /// The run.
+        /// The run with the missing rows.
         run: u64,
         /// The first of them.
         from: u64,
@@ -36,7 +36,7 @@ pub enum Missing {
     },
     /// The last rows of a run, and all rows up to one of a later run.
     UpToRun {
-        /// The run.
+        /// The run that ended.
         run: u64,
         /// The first of them.
         from: u64,
@@ -47,7 +47,7 @@ pub enum Missing {
     },
     /// Rows before one of a run, including those of earlier runs. Their start is unknown.
     Before {
-        /// The run.
+        /// The run whose first rows are missing.
         run: u64,
         /// The first row that is present again, or would be next.
         row: u64,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// One file, or standard input.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Input {
-    /// A file.
+    /// A regular file.
     File(PathBuf),
     /// Standard input.
     Stdin,

@@ -7,7 +7,7 @@ use rutter_net::Prefix;
 /// A validated ROA payload: the AS may announce the prefix and its subnets up to a length (RFC 6811 §2).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Vrp {
-    /// The prefix.
+    /// The prefix of the ROA.
     pub prefix: Prefix,
     /// The longest prefix length that the AS may announce.
     pub max_len: u8,

@@ -42,7 +42,7 @@ pub enum Input<'a> {
     Start,
     /// End the session and stay down until [`Input::Start`] (event 2).
     Stop {
-        /// The reason.
+        /// Decides the Cease subcode.
         reason: StopReason,
         /// Text for the neighbor (RFC 9003), where the Cease subcode can carry it; may be empty.
         text: &'a str,
@@ -50,7 +50,7 @@ pub enum Input<'a> {
     /// End the session and start it again after the shortest pause (events 2 and 3). A stopped session stays
     /// stopped: see [`crate::Session::is_stopped`].
     Reset {
-        /// The reason.
+        /// Decides the Cease subcode.
         reason: ResetReason,
         /// Text for the neighbor, as above.
         text: &'a str,
@@ -58,32 +58,32 @@ pub enum Input<'a> {
     /// TCP has connected: the attempt that [`crate::Output::Connect`] requested (event 16), or an accepted
     /// connection (17).
     Connected {
-        /// The connection.
+        /// The connection of the attempt, or the one that [`crate::Session::accepts`] returned.
         connection: ConnectionId,
         /// We initiated the connection.
         outgoing: bool,
     },
     /// The attempt that [`crate::Output::Connect`] requested failed (event 18).
     ConnectFailed {
-        /// The connection.
+        /// The connection of the attempt. It is free again.
         connection: ConnectionId,
     },
     /// The connection was closed by the neighbor or lost (event 18).
     Disconnected {
-        /// The connection.
+        /// The connection that ended. It is free again.
         connection: ConnectionId,
     },
     /// A whole message (events 19, 22, 24 to 27). For UPDATEs of the established connection call
     /// [`crate::Session::updates_received`] instead.
     Message {
-        /// The connection.
+        /// The connection that received the message.
         connection: ConnectionId,
         /// The message.
         frame: Frame<'a>,
     },
     /// The bytes are not a message: the error of [`rutter_wire::frame::next_frame`] (event 21).
     FramingError {
-        /// The connection.
+        /// The connection that received the bytes.
         connection: ConnectionId,
         /// The NOTIFICATION to send.
         notification: Notification,
@@ -95,14 +95,14 @@ pub enum Input<'a> {
     },
     /// The neighbor sent the End-of-RIB marker of a family (RFC 4724 §2). All UPDATEs before it are in the table.
     EndOfRib {
-        /// The family.
+        /// The family whose first routes are complete.
         family: Family,
     },
     /// The neighbor exceeded its prefix limit, and the limit is more than a warning (event 8).
     MaxPrefixExceeded {
-        /// The family.
+        /// The family with too many prefixes.
         family: Family,
-        /// The limit.
+        /// The number of prefixes that it may have.
         limit: u32,
         /// The time until the session starts again, seconds (0: the usual idle hold); `None`: wait for
         /// [`Input::Start`].
@@ -115,29 +115,29 @@ pub enum Input<'a> {
     },
     /// Request all routes of a family from the neighbor, where Route Refresh is negotiated.
     RequestRefresh {
-        /// The family.
+        /// The family to request.
         family: Family,
     },
     /// Send a marker around our answer to a request (RFC 7313), where Enhanced Route Refresh is negotiated.
     SendRefreshMarker {
-        /// The family.
+        /// The family that is sent again.
         family: Family,
         /// [`Subtype::Begin`] or [`Subtype::End`].
         subtype: Subtype,
     },
     /// Bytes for the neighbor wait, and its socket takes none.
     WriteBlocked {
-        /// The connection.
+        /// The connection whose socket is full.
         connection: ConnectionId,
     },
     /// The socket took some bytes; others still wait.
     WriteProgress {
-        /// The connection.
+        /// The connection that wrote them.
         connection: ConnectionId,
     },
     /// No bytes wait any more.
     WriteDrained {
-        /// The connection.
+        /// The connection that wrote all.
         connection: ConnectionId,
     },
     /// We restarted less than our restart time ago (sets the R bit in new OPENs; RFC 4724 §4.1), or that time is over.

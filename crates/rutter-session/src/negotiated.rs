@@ -59,7 +59,7 @@ pub struct FamilyNegotiated {
 /// A feature that one side offered and the other did not.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct OneSidedOffer {
-    /// The feature.
+    /// The feature that only one side offers.
     pub feature: Feature,
     /// We offered it, the neighbor did not; `false`: the other way round.
     pub offered_by_us: bool,

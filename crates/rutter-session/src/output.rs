@@ -17,28 +17,28 @@ pub enum Output {
     },
     /// Send a whole message.
     Send {
-        /// The connection.
+        /// The connection to send on.
         connection: ConnectionId,
-        /// The message.
+        /// The message with its header.
         message: Vec<u8>,
     },
     /// Close the connection after the messages sent so far, or cancel connecting. No more input comes from it.
     Close {
-        /// The connection.
+        /// The connection to close.
         connection: ConnectionId,
     },
     /// The session is established: routes may be exchanged. Stale routes of an earlier session stay until swept.
     Established {
-        /// The connection.
+        /// The connection that carries the session.
         connection: ConnectionId,
         /// The result of the negotiation.
         negotiated: Box<Negotiated>,
     },
     /// The established session went down. Its `Close` came before, or the connection was lost.
     Down {
-        /// The connection.
+        /// The connection that carried the session.
         connection: ConnectionId,
-        /// The reason.
+        /// Who ended the session, and why.
         reason: DownReason,
         /// The families whose routes stay as stale routes (RFC 4724), in index order. All other routes are removed.
         keep: PerFamily<bool>,

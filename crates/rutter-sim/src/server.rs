@@ -27,7 +27,6 @@ pub(crate) struct Peer {
     stream: Option<ClientStream>,
 }
 
-/// The server.
 pub(crate) struct Server {
     pub rib: Arc<Rib>,
     batch: Batch,

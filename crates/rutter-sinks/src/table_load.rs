@@ -14,7 +14,7 @@ use crate::peer::{PeerKey, StoredPeer};
 pub struct LoadRow {
     /// The peer of the route.
     pub peer: Arc<StoredPeer>,
-    /// The prefix.
+    /// The prefix of the route.
     pub prefix: Prefix,
     /// RFC 7911 path identifier.
     pub path_id: u32,

@@ -7,11 +7,11 @@ use crate::{Route, Set};
 pub enum Column {
     /// The origin AS.
     Asn,
-    /// The prefix.
+    /// The longest prefix that contains the address.
     Prefix,
-    /// The AS path.
+    /// The AS path of its route.
     AsPath,
-    /// The next hop.
+    /// The next hop of its route.
     NextHop,
     /// Origin validation.
     Rov,

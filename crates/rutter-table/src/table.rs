@@ -15,11 +15,11 @@ pub struct Set {
     pub peer: RouteSource,
     /// The last AS of the path; `None` if the path is empty or ends in a set.
     pub origin_as: Option<u32>,
-    /// The attributes.
+    /// The attributes, as the management protocol has them.
     pub attributes: AttributesRow,
 }
 
-/// A route.
+/// A route with the place of its attributes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Route {
     /// Its prefix.

@@ -32,7 +32,7 @@ pub struct Token {
 pub struct Access {
     /// The role of clients without a token.
     pub anonymous: Role,
-    /// The tokens.
+    /// The tokens, each with its role.
     pub tokens: Vec<Token>,
 }
 

@@ -67,12 +67,12 @@ impl Writer {
         self.bytes.extend_from_slice(value);
     }
 
-    /// A string.
+    /// Writes a string.
     pub fn string(&mut self, value: &str) {
         self.octets(value.as_bytes());
     }
 
-    /// An address.
+    /// Writes an address.
     pub fn address(&mut self, address: IpAddr) {
         match address {
             IpAddr::V4(address) => self.octets(&address.octets()),

@@ -6,7 +6,7 @@ use crate::capability::Capability;
 use crate::frame::{self, MessageType};
 use crate::notification::{Notification, open as error};
 
-/// An OPEN.
+/// The OPEN message (RFC 4271 §4.2), with the capabilities decoded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Open {
     /// The AS number: from the capability if present, else from the field.

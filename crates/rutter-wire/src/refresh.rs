@@ -45,7 +45,7 @@ impl Subtype {
 pub struct RouteRefresh {
     /// The address family.
     pub afi_safi: AfiSafi,
-    /// The subtype.
+    /// A request, or a mark around the answer to one (RFC 7313).
     pub subtype: Subtype,
 }
 

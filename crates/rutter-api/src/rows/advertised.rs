@@ -47,7 +47,7 @@ pub struct WithheldRouteRow {
 pub struct WithheldReasonRow {
     /// The stable name.
     pub name: String,
-    /// An explanation.
+    /// Why the client does not receive the route, in a sentence.
     pub explanation: String,
 }
 
@@ -57,7 +57,7 @@ pub struct WithheldReasonRow {
 pub struct AdvertisedCountRow {
     /// The client.
     pub to: RouteSource,
-    /// The family.
+    /// `ipv4` or `ipv6`.
     pub family: String,
     /// Destinations of which it is sent a route.
     pub prefixes: u64,
@@ -72,7 +72,7 @@ pub struct AdvertisedCountRow {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct WithheldCountRow {
-    /// The routes.
+    /// The number of routes withheld for this reason.
     pub routes: u64,
     /// The reason.
     #[serde(flatten)]

@@ -13,7 +13,7 @@ use super::{RejectRow, RouteSource};
 pub struct ConfigErrorRow {
     /// `error` or `warning`.
     pub severity: String,
-    /// The file.
+    /// The file with the error, or the name of the text.
     pub file: String,
     /// Line, from 1; 0 for the whole file.
     pub line: usize,
@@ -90,7 +90,7 @@ pub struct RouteChangesRow {
 pub struct RouteChangeRow {
     /// The neighbor.
     pub peer: RouteSource,
-    /// The prefix.
+    /// The prefix of the route.
     #[serde(with = "crate::string_form")]
     pub prefix: Prefix,
     /// The present reason of rejection; absent: the route is accepted.
@@ -108,7 +108,7 @@ pub struct RouteChangeRow {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ChangedRow {
-    /// The neighbor.
+    /// The address of the neighbor.
     pub neighbor: IpAddr,
     /// The keys that differ.
     pub keys: Vec<String>,
@@ -146,7 +146,7 @@ pub struct HistoryRow {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ResetByRow {
-    /// The key.
+    /// The key that resets the session.
     pub key: String,
     /// Why its change cannot take effect while the session goes on.
     pub reason: String,

@@ -24,7 +24,7 @@ pub struct ExplainRow {
 pub struct CandidateRow {
     /// The rank in the order of preference, from 1.
     pub rank: usize,
-    /// The route.
+    /// The route of this rank.
     pub route: RouteRow,
     /// The step of the decision process that preferred the previous candidate. Absent for the best route and for
     /// rejected routes.
@@ -42,7 +42,7 @@ pub struct CandidateRow {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ClientRow {
-    /// The client.
+    /// The client whose routes this row explains.
     pub client: RouteSource,
     /// The ranks of the routes advertised to it: one, several with Add-Path, or none.
     pub advertised: Vec<usize>,

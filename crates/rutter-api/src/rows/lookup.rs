@@ -48,10 +48,10 @@ pub struct TableSetRow {
     pub set: u32,
     /// The neighbor that announced the routes.
     pub peer: RouteSource,
-    /// The origin AS.
+    /// The last AS of the path; absent if the path is empty or ends in a set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin_as: Option<u32>,
-    /// The attributes.
+    /// The attributes of all routes with this set.
     pub attributes: AttributesRow,
 }
 

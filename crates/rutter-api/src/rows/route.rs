@@ -72,7 +72,7 @@ pub struct RejectRow {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct FindingRow {
-    /// The reason.
+    /// The reason, with its number and explanation.
     #[serde(flatten)]
     pub reason: RejectRow,
     /// The value found and the value expected, as text.
@@ -98,7 +98,7 @@ pub struct AttributeSetRow {
     pub routes: u64,
     /// Bytes of the canonical encoding.
     pub bytes: u64,
-    /// The attributes.
+    /// The attributes of the set.
     pub attributes: AttributesRow,
 }
 

@@ -23,7 +23,7 @@ pub struct SourceRow {
     /// Session and serial number of an RTR cache, and the like.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
-    /// The last error.
+    /// The error of the last attempt; absent if it succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
     /// The change that the source refused because the data shrank too much; it waits for an operator.
@@ -32,7 +32,7 @@ pub struct SourceRow {
 }
 
 impl SourceRow {
-    /// The states.
+    /// The values of `state`.
     pub const STATES: [&str; 5] = ["starting", "live", "stale", "failing", "refused"];
 }
 

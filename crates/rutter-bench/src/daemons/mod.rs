@@ -95,9 +95,9 @@ impl Kind {
 /// A daemon to run: its kind and its program. Written as `bird` or `bird=/opt/bird/sbin/bird`.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Daemon {
-    /// The kind.
+    /// The kind, which decides configuration and arguments.
     pub kind: Kind,
-    /// The program.
+    /// The path of the program.
     pub program: PathBuf,
 }
 
@@ -224,7 +224,7 @@ pub struct Running {
     child: Child,
     helpers: Vec<Child>,
     folder: PathBuf,
-    /// The kind.
+    /// The kind of the daemon.
     pub kind: Kind,
     /// The address at which it listens.
     pub target: SocketAddr,

@@ -74,7 +74,7 @@ pub(crate) struct HostileArgs {
 pub struct Outcome {
     /// The daemon, as it was named.
     pub daemon: String,
-    /// The attack.
+    /// The attack during the measurement.
     pub attack: Attack,
     /// Delays of the pair with the largest 99th percentile, in milliseconds.
     pub worst: Delays,

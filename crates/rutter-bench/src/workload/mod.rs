@@ -37,7 +37,7 @@ pub struct Group {
 /// A route of one peer for all prefixes of a group, with the attributes that the decision process compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The group.
+    /// The number of the prefix group.
     pub group: u32,
     /// The peer that announces it.
     pub peer: u32,

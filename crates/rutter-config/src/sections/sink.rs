@@ -44,13 +44,13 @@ pub enum SinkTarget {
 pub struct Database {
     /// Name or address of the server, or an absolute path: the folder of PostgreSQL's socket, MariaDB's socket.
     pub host: String,
-    /// The port.
+    /// The TCP port. It is also part of the name of PostgreSQL's socket.
     pub port: u16,
     /// The database, which must exist.
     pub database: String,
-    /// The user.
+    /// The user that connects.
     pub user: String,
-    /// The password.
+    /// The user's password, if it needs one.
     pub password: Option<Secret>,
     /// Store all events in addition to the current routes.
     pub history: bool,

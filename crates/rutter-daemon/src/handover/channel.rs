@@ -17,7 +17,7 @@ use rustix::net::{
 pub(super) enum Kind {
     /// The old process: its version and its clock, before the listening sockets. The new process: it is prepared.
     Hello = 1,
-    /// A neighbor.
+    /// One neighbor with its session, and its socket.
     Neighbor,
     /// Part of the table.
     Table,

@@ -37,7 +37,7 @@ pub struct ReplaySettings {
     pub each_from: Option<Prefix>,
     /// The local address of a single session.
     pub from: Option<IpAddr>,
-    /// The speed.
+    /// The pace of the records.
     pub speed: Speed,
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 pub struct Update {
     /// The name of the collector.
     pub host: String,
-    /// The peer.
+    /// The peer that sent it.
     pub peer: Arc<Peer>,
     /// The withdrawn prefixes.
     pub withdrawn: Vec<Prefix>,

@@ -16,7 +16,7 @@ use super::{Inner, TooLong};
 /// A change of one route, for [`RoutesView::apply`](super::RoutesView::apply).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RouteChange<'c, N> {
-    /// The prefix.
+    /// The prefix of the route.
     pub prefix: N,
     /// The source of the route.
     pub source: u32,

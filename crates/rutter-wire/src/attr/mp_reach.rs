@@ -15,7 +15,7 @@ pub struct MpReach<'a> {
     pub afi_safi: AfiSafi,
     /// The next hop's octets: 4, 16 or 32 for IP unicast (RFC 2545, RFC 8950).
     pub next_hop: &'a [u8],
-    /// The NLRI.
+    /// The encoded prefixes.
     pub nlri: &'a [u8],
 }
 

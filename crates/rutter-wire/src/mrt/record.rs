@@ -15,7 +15,7 @@ pub struct Record<'a> {
     pub unix_us: u64,
     /// The type.
     pub kind: u16,
-    /// The subtype.
+    /// The subtype; its meaning depends on the type.
     pub subtype: u16,
     /// The bytes after the header and the microseconds of extended types.
     pub body: &'a [u8],

@@ -66,7 +66,7 @@ fn peer(body: &mut Cursor<'_>) -> Option<PeerEntry> {
 pub struct Rib<'a> {
     /// Sequence number of the record.
     pub sequence: u32,
-    /// The prefix.
+    /// The prefix of all entries.
     pub prefix: Prefix,
     /// `true` if the entries have path identifiers.
     pub add_path: bool,

@@ -13,7 +13,7 @@ use crate::cursor::Cursor;
 pub struct TableDump<'a> {
     /// Number of the view.
     pub view: u16,
-    /// The prefix.
+    /// The prefix of the route.
     pub prefix: Prefix,
     /// The time at which the route was received, in seconds since 1970.
     pub originated_s: u32,
