@@ -159,9 +159,10 @@ fn flattened(prefixes: &[Prefix], lists: &[Vec<u32>]) -> IrrBuilder {
         builder.add_member(member, rules);
         let origins = list.iter().step_by(12).map(|at| at / 12 + 1);
         builder.add_origins(member, "AS-EXAMPLE", origins);
-        let rows = list
-            .iter()
-            .map(|at| ListEntry::from(prefixes[*at as usize]));
+        let rows = (1..).zip(list).map(|(line, at)| ListEntry {
+            line: Some(line),
+            ..prefixes[*at as usize].into()
+        });
         builder.add_list(member, "AS-EXAMPLE", rows);
     }
     builder

@@ -9,7 +9,6 @@ use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 use crate::data::{IrrData, Member};
 use crate::entry::{ANY_ORIGIN, IrrKind, IrrSourceId};
 use crate::family_table::{FamilyPrefix, FamilyTable};
-use crate::list_line::ListLine;
 use crate::member_set::SetInterner;
 use crate::origin_table::OriginTable;
 use crate::raw_entry::RawEntry;
@@ -26,7 +25,8 @@ pub struct ListEntry {
     pub max_len: u8,
     /// The origin; `None` if the list does not have any. A row with AS 0 registers nothing.
     pub origin: Option<u32>,
-    /// The line in the list's file, from 1. Evidence shows it. Each line costs 24 to 64 bytes.
+    /// The line in the list's file, from 1. Evidence shows it. If a row has one, each row costs
+    /// 8 bytes more.
     pub line: Option<u32>,
 }
 
@@ -53,8 +53,6 @@ pub struct IrrBuilder {
     white_origins: Vec<(u32, u16)>,
     ipv4: Vec<RawEntry<Ipv4Prefix>>,
     ipv6: Vec<RawEntry<Ipv6Prefix>>,
-    lines_ipv4: Vec<ListLine<Ipv4Prefix>>,
-    lines_ipv6: Vec<ListLine<Ipv6Prefix>>,
 }
 
 impl IrrBuilder {
@@ -140,7 +138,7 @@ impl IrrBuilder {
             origin: Some(origin),
             ..prefix.into()
         };
-        self.push(row, kind, source, u16::MAX);
+        self.push(row, kind, Owner::Origin(source));
     }
 
     /// Adds a member's list. Evidence shows the list's name.
@@ -200,8 +198,6 @@ impl IrrBuilder {
             ipv4,
             ipv6,
             sets: sets.finish(),
-            lines_ipv4: sorted(self.lines_ipv4),
-            lines_ipv6: sorted(self.lines_ipv6),
         })
     }
 
@@ -220,46 +216,37 @@ impl IrrBuilder {
         kind: IrrKind,
         rows: impl IntoIterator<Item = ListEntry>,
     ) {
+        let owner = Owner::Member(member, list);
         for row in rows {
-            self.push(row, kind, IrrSourceId::NONE, member.0);
-            let Some(line) = row.line else { continue };
-            match row.prefix {
-                Prefix::V4(prefix) => {
-                    let raw = raw(prefix, row, kind, list, member.0);
-                    self.lines_ipv4.push(ListLine::new(raw, line));
-                }
-                Prefix::V6(prefix) => {
-                    let raw = raw(prefix, row, kind, list, member.0);
-                    self.lines_ipv6.push(ListLine::new(raw, line));
-                }
-            }
+            self.push(row, kind, owner);
         }
     }
 
-    fn push(&mut self, row: ListEntry, kind: IrrKind, source: IrrSourceId, member: u16) {
+    fn push(&mut self, row: ListEntry, kind: IrrKind, owner: Owner) {
         if row.origin == Some(ANY_ORIGIN) {
             return;
         }
         match row.prefix {
-            Prefix::V4(prefix) => self.ipv4.push(raw(prefix, row, kind, source, member)),
-            Prefix::V6(prefix) => self.ipv6.push(raw(prefix, row, kind, source, member)),
+            Prefix::V4(prefix) => self.ipv4.push(raw(prefix, row, kind, owner)),
+            Prefix::V6(prefix) => self.ipv6.push(raw(prefix, row, kind, owner)),
         }
     }
 }
 
-fn sorted<T: Ord>(mut rows: Vec<T>) -> Vec<T> {
-    rows.sort_unstable();
-    rows.shrink_to_fit();
-    rows
+/// Whom a registration concerns.
+#[derive(Clone, Copy)]
+enum Owner {
+    /// The members that have its origin. It is from this source.
+    Origin(IrrSourceId),
+    /// The member that has it in this list.
+    Member(IrrMember, IrrSourceId),
 }
 
-fn raw<N: FamilyPrefix>(
-    prefix: N,
-    row: ListEntry,
-    kind: IrrKind,
-    source: IrrSourceId,
-    member: u16,
-) -> RawEntry<N> {
+fn raw<N: FamilyPrefix>(prefix: N, row: ListEntry, kind: IrrKind, owner: Owner) -> RawEntry<N> {
+    let (source, member, list) = match owner {
+        Owner::Origin(source) => (source, u16::MAX, IrrSourceId::NONE),
+        Owner::Member(member, list) => (IrrSourceId::NONE, member.0, list),
+    };
     RawEntry {
         prefix,
         kind,
@@ -268,6 +255,8 @@ fn raw<N: FamilyPrefix>(
         origin: row.origin.unwrap_or(ANY_ORIGIN),
         source,
         member,
+        list,
+        line: row.line.unwrap_or(0),
     }
 }
 

@@ -7,7 +7,6 @@ use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
 use crate::entry::IrrSourceId;
 use crate::family_table::FamilyTable;
-use crate::list_line::ListLine;
 use crate::member_set::SetPool;
 use crate::origin_table::OriginTable;
 use crate::{IrrMember, IrrRules, IrrVerdict, MemberChecks};
@@ -22,8 +21,6 @@ pub struct IrrData {
     pub(crate) ipv4: FamilyTable<Ipv4Prefix>,
     pub(crate) ipv6: FamilyTable<Ipv6Prefix>,
     pub(crate) sets: SetPool,
-    pub(crate) lines_ipv4: Vec<ListLine<Ipv4Prefix>>,
-    pub(crate) lines_ipv6: Vec<ListLine<Ipv6Prefix>>,
 }
 
 /// A member: its rules, and the names that evidence shows.
@@ -103,8 +100,6 @@ impl IrrData {
     pub fn memory(&self) -> usize {
         let tables = self.ipv4.memory() + self.ipv6.memory();
         let origins = self.origins.memory() + self.white_origins.memory();
-        let lines = self.lines_ipv4.capacity() * size_of::<ListLine<Ipv4Prefix>>()
-            + self.lines_ipv6.capacity() * size_of::<ListLine<Ipv6Prefix>>();
-        tables + origins + self.sets.memory() + lines
+        tables + origins + self.sets.memory()
     }
 }

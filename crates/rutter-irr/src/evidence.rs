@@ -5,7 +5,6 @@ use rutter_net::Prefix;
 use crate::data::IrrData;
 use crate::entry::{ANY_ORIGIN, Entry, IrrKind, IrrSourceId};
 use crate::family_table::{FamilyPrefix, FamilyTable};
-use crate::list_line::ListLine;
 use crate::member_checks::fact;
 use crate::{IrrMember, IrrVerdict};
 
@@ -77,8 +76,8 @@ impl IrrData {
         let verdict = self.check_with(member, prefix, origin, rov_valid);
         let origin = origin.unwrap_or(ANY_ORIGIN);
         let mut findings = match prefix {
-            Prefix::V4(p) => self.findings(&self.ipv4, &self.lines_ipv4, member, p, origin),
-            Prefix::V6(p) => self.findings(&self.ipv6, &self.lines_ipv6, member, p, origin),
+            Prefix::V4(prefix) => self.findings(&self.ipv4, member, prefix, origin),
+            Prefix::V6(prefix) => self.findings(&self.ipv6, member, prefix, origin),
         };
         findings.sort_by_key(|finding| finding.bearing == IrrBearing::OtherMember);
         findings.truncate(IrrEvidence::MAX_FINDINGS);
@@ -96,7 +95,6 @@ impl IrrData {
     fn findings<N: FamilyPrefix>(
         &self,
         table: &FamilyTable<N>,
-        lines: &[ListLine<N>],
         member: IrrMember,
         prefix: N,
         origin: u32,
@@ -106,10 +104,9 @@ impl IrrData {
             for entry in entries {
                 let bearing = self.bearing(*entry, member, prefix, origin);
                 let mine = bearing != IrrBearing::OtherMember;
-                let rows = ListLine::rows(lines, registered, *entry, member);
                 let first = findings.len();
-                for row in rows.iter().filter(|_| mine) {
-                    let row = (self.source(row.source), Some(row.line));
+                for (list, line) in table.lines_of(entry, member).filter(|_| mine) {
+                    let row = (self.source(list), Some(line));
                     findings.push(finding(registered, *entry, row, bearing));
                 }
                 if findings.len() == first {

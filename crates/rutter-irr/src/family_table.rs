@@ -1,17 +1,40 @@
 //! The registered prefixes of one address family.
 
 use rutter_lpm::{FrozenMap, Net, Place, prefetch};
-use rutter_net::Prefix;
+use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
-use crate::entry::Entry;
+use crate::IrrMember;
+use crate::entry::{Entry, IrrSourceId};
+use crate::list_line::ListLines;
 use crate::member_set::{SetInterner, SetPool};
 use crate::origin_table::OriginTable;
 use crate::raw_entry::RawEntry;
 
 /// A prefix type of one family.
-pub(crate) trait FamilyPrefix: Net + Into<Prefix> {}
+pub(crate) trait FamilyPrefix: Net + Into<Prefix> {
+    /// Orders prefixes as [`Ord`] does, in one comparison where that is possible.
+    type SortKey: Ord;
 
-impl<N: Net + Into<Prefix>> FamilyPrefix for N {}
+    fn sort_key(self) -> Self::SortKey;
+}
+
+impl FamilyPrefix for Ipv4Prefix {
+    type SortKey = u64;
+
+    #[inline]
+    fn sort_key(self) -> u64 {
+        u64::from(self.bits()) << 8 | u64::from(self.len())
+    }
+}
+
+impl FamilyPrefix for Ipv6Prefix {
+    type SortKey = (u128, u8);
+
+    #[inline]
+    fn sort_key(self) -> (u128, u8) {
+        (self.bits(), self.len())
+    }
+}
 
 /// Prefixes in order, with their entries.
 #[derive(Debug)]
@@ -19,6 +42,8 @@ pub(crate) struct FamilyTable<N: FamilyPrefix> {
     /// The position of each prefix's first entry. The next prefix's is the end.
     prefixes: FrozenMap<N, u32>,
     entries: Vec<Entry>,
+    /// For evidence.
+    lines: ListLines,
 }
 
 impl<N: FamilyPrefix> FamilyTable<N> {
@@ -28,10 +53,12 @@ impl<N: FamilyPrefix> FamilyTable<N> {
         origins: &OriginTable,
         sets: &mut SetInterner,
     ) -> Option<Self> {
-        raw.sort_unstable();
+        sort(&mut raw);
         raw.dedup();
         let mut prefixes: Vec<(N, u32)> = Vec::new();
         let mut entries = Vec::new();
+        let has_lines = raw.iter().any(|raw| raw.line > 0);
+        let mut lines = ListLines::default();
         let mut members = Vec::new();
         for group in raw.chunk_by(RawEntry::joins) {
             let first = &group[0];
@@ -43,6 +70,7 @@ impl<N: FamilyPrefix> FamilyTable<N> {
             } else {
                 members.clear();
                 members.extend(group.iter().map(|raw| raw.member));
+                members.dedup();
                 sets.intern(&members)?
             };
             let lengths = (first.min_len, first.max_len);
@@ -54,6 +82,9 @@ impl<N: FamilyPrefix> FamilyTable<N> {
                 prefixes.push((first.prefix, u32::try_from(entries.len()).ok()?));
             }
             entries.push(entry);
+            if has_lines {
+                lines.push(group);
+            }
         }
         if prefixes.len() > FrozenMap::<N, u32>::MAX_LEN {
             return None;
@@ -62,7 +93,19 @@ impl<N: FamilyPrefix> FamilyTable<N> {
         Some(FamilyTable {
             prefixes: FrozenMap::from_sorted(prefixes),
             entries,
+            lines: lines.finish(),
         })
+    }
+
+    /// The lines of an entry in a member's lists, for evidence. `entry` is one of this table's.
+    pub fn lines_of(
+        &self,
+        entry: &Entry,
+        member: IrrMember,
+    ) -> impl Iterator<Item = (IrrSourceId, u32)> {
+        let position = self.entries.element_offset(entry);
+        let lines = position.map(|position| self.lines.of_entry(position, member));
+        lines.into_iter().flatten()
     }
 
     /// The registered prefixes that cover `prefix`, itself included, with their entries, from the longest to the
@@ -135,6 +178,14 @@ impl<N: FamilyPrefix> FamilyTable<N> {
 
     /// The bytes of the table.
     pub fn memory(&self) -> usize {
-        self.prefixes.memory() + self.entries.capacity() * size_of::<Entry>()
+        let entries = self.entries.capacity() * size_of::<Entry>();
+        self.prefixes.memory() + entries + self.lines.memory()
     }
+}
+
+/// Sorts registrations. Comparing whole rows would mispredict branches: most rows differ in their prefix.
+fn sort<N: FamilyPrefix>(raw: &mut [RawEntry<N>]) {
+    raw.sort_unstable_by_key(|raw| raw.prefix.sort_key());
+    let prefixes = raw.chunk_by_mut(|one, other| one.prefix == other.prefix);
+    prefixes.for_each(<[_]>::sort_unstable);
 }

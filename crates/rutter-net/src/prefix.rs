@@ -101,10 +101,10 @@ macro_rules! prefix_of {
                     text: text.to_owned(),
                     why,
                 };
-                let (addr, len) = text.split_once('/').ok_or(error(Why::NoLength))?;
+                let (addr, len) = text.split_once('/').ok_or_else(|| error(Why::NoLength))?;
                 let addr: $addr = addr.parse().map_err(|_| error(Why::Address))?;
                 let len: u8 = len.parse().map_err(|_| error(Why::Length))?;
-                let prefix = Self::from_addr(addr, len).ok_or(error(Why::Length))?;
+                let prefix = Self::from_addr(addr, len).ok_or_else(|| error(Why::Length))?;
                 if prefix.bits != addr.to_bits() {
                     return Err(error(Why::HostBits));
                 }

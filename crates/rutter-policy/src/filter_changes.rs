@@ -54,20 +54,29 @@ impl FilterChanges {
         !self.all && !self.has_vrps && self.customers.is_empty() && self.irr.is_empty()
     }
 
-    /// Returns whether a route that a neighbor with this policy sent needs another evaluation for its prefix or origin.
-    /// Its path may be another reason: see [`Self::concern_paths_of`]. `origin` is called only if the answer depends on
-    /// it. O(log entries).
+    /// Returns whether all routes of a destination need another evaluation. O(log entries).
     #[inline]
-    pub fn concern(
+    pub fn concern_prefix(&self, prefix: Prefix) -> bool {
+        self.all || self.has_vrps && self.vrps.covers(prefix) || self.irr.concerns_prefix(prefix)
+    }
+
+    /// Returns whether a route that a neighbor with this policy sent needs another evaluation for its origin. Its prefix
+    /// and its path may be other reasons: see [`Self::concern_prefix`] and [`Self::concern_paths_of`]. `origin` is called
+    /// only if the answer depends on it. O(log entries).
+    #[inline]
+    pub fn concern_member(
         &self,
-        prefix: Prefix,
         policy: &ImportPolicy,
         origin: impl FnOnce() -> Option<Asn>,
     ) -> bool {
-        self.all
-            || self.has_vrps && self.vrps.covers(prefix)
-            || self.irr.concerns_prefix(prefix)
-            || self.concern_member(policy, origin)
+        if self.irr.members.is_empty() {
+            return false;
+        }
+        let member = policy.settings().irr_member();
+        member.is_some_and(|member| {
+            let origin = origin().map(|asn| asn.0);
+            self.irr.concerns_origin(member, origin)
+        })
     }
 
     /// Returns whether paths from a neighbor with this policy may need another verification. Then
@@ -82,17 +91,6 @@ impl FilterChanges {
     pub fn concern_path(&self, path: AsPath<'_>) -> bool {
         let is_changed = |asn: Asn| self.customers.binary_search(&asn).is_ok();
         path.asns().any(is_changed)
-    }
-
-    fn concern_member(&self, policy: &ImportPolicy, origin: impl FnOnce() -> Option<Asn>) -> bool {
-        if self.irr.members.is_empty() {
-            return false;
-        }
-        let member = policy.settings().irr_member();
-        member.is_some_and(|member| {
-            let origin = origin().map(|asn| asn.0);
-            self.irr.concerns_origin(member, origin)
-        })
     }
 }
 

@@ -96,7 +96,8 @@ fn is_concerned(
         let path = route.attrs.attributes().as_path();
         path.is_some_and(|path| changes.concern_path(path))
     };
-    changes.concern(prefix, policy, || route.attrs.origin_as())
+    changes.concern_prefix(prefix)
+        || changes.concern_member(policy, || route.attrs.origin_as())
         || changes.concern_paths_of(policy) && by_path()
 }
 

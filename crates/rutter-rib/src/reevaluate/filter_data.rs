@@ -30,6 +30,7 @@ impl Rib {
         for family in Family::ALL {
             let mut editor = FilterDataEditor {
                 changes: &changes,
+                destination: None,
                 paths: ConcernedPaths::default(),
                 verdicts: Verdicts::default(),
             };
@@ -46,6 +47,8 @@ impl Rib {
 /// Evaluates the routes again that a change of outside data concerns.
 struct FilterDataEditor<'a> {
     changes: &'a FilterChanges,
+    /// The answer of [`FilterChanges::concern_prefix`] for the last destination: its routes follow each other.
+    destination: Option<(Prefix, bool)>,
     paths: ConcernedPaths,
     verdicts: Verdicts,
 }
@@ -62,12 +65,26 @@ impl Editor for FilterDataEditor<'_> {
         };
         let policy = &peer.neighbor.import;
         let origin = || route.attrs.origin_as();
-        let is_concerned = self.changes.concern(prefix, policy, origin)
+        let is_concerned = self.concerns_destination(prefix)
+            || self.changes.concern_member(policy, origin)
             || self.changes.concern_paths_of(policy)
                 && self.paths.concern(self.changes, &route.attrs);
         match is_concerned {
             true => self.verdicts.edit(topology, prefix, route),
             false => Edited::Keep,
+        }
+    }
+}
+
+impl FilterDataEditor<'_> {
+    fn concerns_destination(&mut self, prefix: Prefix) -> bool {
+        match self.destination {
+            Some((last, is_concerned)) if last == prefix => is_concerned,
+            _ => {
+                let is_concerned = self.changes.concern_prefix(prefix);
+                self.destination = Some((prefix, is_concerned));
+                is_concerned
+            }
         }
     }
 }

@@ -1,16 +1,18 @@
 //! Reads lists and dumps in files.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::Read;
 use std::path::Path;
 
 use rutter_irr::{ListEntry, ParseFileError, PeeringDb};
 
+use super::file_stamp::FileStamp;
 use super::list_file::ListFile;
 use super::packed_rows::PackedRows;
 use super::settings::IrrSettings;
 use super::store::{FileContent, FileKey, IrrStore};
 use super::whois_dumps::{PrefixOrigins, parse_arin_dump, parse_registro_br_dump};
+use crate::unix_seconds;
 
 /// The files of the settings with their roles.
 pub(crate) fn files(settings: &IrrSettings) -> impl Iterator<Item = (FileKey, &Path)> {
@@ -30,17 +32,31 @@ pub(crate) fn files(settings: &IrrSettings) -> impl Iterator<Item = (FileKey, &P
     lists.chain(dumps)
 }
 
-/// Reads all files into the store. A file that cannot be read keeps what it had.
+/// Reads the files that have changed into the store. A file that cannot be read keeps what it had.
 pub(crate) fn read_files(settings: &IrrSettings, store: &mut IrrStore) {
-    store
-        .files
-        .retain(|key, _| files(settings).any(|(known, _)| known == *key));
+    let is_known = |key: &FileKey| files(settings).any(|(known, _)| known == *key);
+    store.files.retain(|key, _| is_known(key));
+    store.stamps.retain(|key, _| is_known(key));
     for (key, path) in files(settings) {
-        let read = read(&key, path);
-        let record = store.files.entry(key).or_default();
-        match read {
-            Ok(content) => record.offer(content),
-            Err(why) => record.error = Some(format!("{}: {why}", path.display())),
+        let former = store.stamps.remove(&key);
+        let record = store.files.entry(key.clone()).or_default();
+        let stamp = metadata(path).ok().and_then(|metadata| {
+            let now = unix_seconds();
+            FileStamp::new(path, &metadata, now)
+        });
+        if stamp.is_some() && stamp == former {
+            record.confirm();
+        } else {
+            match read(&key, path) {
+                Ok(content) => record.offer(content),
+                Err(why) => {
+                    record.error = Some(format!("{}: {why}", path.display()));
+                    continue;
+                }
+            }
+        }
+        if let Some(stamp) = stamp {
+            store.stamps.insert(key, stamp);
         }
     }
 }
@@ -52,11 +68,7 @@ fn read(key: &FileKey, path: &Path) -> Result<FileContent, String> {
 
 /// Reads a file of at most [`MAX_FILE`] bytes.
 pub(crate) fn read_bounded(path: &Path) -> Result<Vec<u8>, String> {
-    // Opening a pipe would wait for its writer.
-    let metadata = std::fs::metadata(path).map_err(|why| format!("cannot be read: {why}"))?;
-    if !metadata.is_file() {
-        return Err("is not a regular file".to_owned());
-    }
+    metadata(path)?;
     let file = File::open(path).map_err(|why| format!("cannot be read: {why}"))?;
     let mut text = Vec::new();
     let read = file.take(MAX_FILE + 1).read_to_end(&mut text);
@@ -65,6 +77,15 @@ pub(crate) fn read_bounded(path: &Path) -> Result<Vec<u8>, String> {
         return Err(format!("has more than {} MiB", MAX_FILE >> 20));
     }
     Ok(text)
+}
+
+/// The metadata of a regular file. Opening a pipe would wait for its writer.
+fn metadata(path: &Path) -> Result<Metadata, String> {
+    let metadata = std::fs::metadata(path).map_err(|why| format!("cannot be read: {why}"))?;
+    match metadata.is_file() {
+        true => Ok(metadata),
+        false => Err("is not a regular file".to_owned()),
+    }
 }
 
 fn parse(key: &FileKey, text: &[u8]) -> Result<FileContent, ParseFileError> {

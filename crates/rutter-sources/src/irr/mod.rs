@@ -6,6 +6,7 @@ mod bgpq4_json;
 mod copy;
 mod decision;
 mod fetch;
+mod file_stamp;
 mod files;
 mod irrd_client;
 mod irrd_limits;

@@ -6,7 +6,8 @@ use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 /// Rows of prefixes, packed: an IPv4 prefix without a range takes two to six bytes, an IPv6 prefix up to eighteen.
 ///
 /// A row begins with its length (plus [`IPV6`] for that family), the bytes of the address that the length reaches, and
-/// flags. A range, an origin and a line follow where the flags have them.
+/// flags. A range, an origin and a line follow where the flags have them. A line after that of the row before takes no
+/// bytes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct PackedRows {
     bytes: Box<[u8]>,
@@ -18,8 +19,10 @@ impl PackedRows {
     pub fn new(rows: impl IntoIterator<Item = ListEntry>) -> Self {
         let mut bytes = Vec::new();
         let mut count = 0;
+        let mut line = None;
         for row in rows {
-            pack(&mut bytes, &row);
+            pack(&mut bytes, &row, line);
+            line = row.line;
             count += 1;
         }
         PackedRows {
@@ -39,8 +42,9 @@ impl PackedRows {
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut rest = bytes;
         let mut rows: u32 = 0;
+        let mut line = None;
         while !rest.is_empty() {
-            unpack(&mut rest)?;
+            line = unpack(&mut rest, line)?.line;
             rows = rows.checked_add(1)?;
         }
         Some(PackedRows {
@@ -67,7 +71,12 @@ impl PackedRows {
     /// The rows.
     pub fn iter(&self) -> impl Iterator<Item = ListEntry> + '_ {
         let mut rest = &*self.bytes;
-        std::iter::from_fn(move || unpack(&mut rest))
+        let mut line = None;
+        std::iter::from_fn(move || {
+            let row = unpack(&mut rest, line)?;
+            line = row.line;
+            Some(row)
+        })
     }
 }
 
@@ -76,8 +85,11 @@ const IPV6: u8 = 64;
 const HAS_RANGE: u8 = 1;
 const HAS_ORIGIN: u8 = 2;
 const HAS_LINE: u8 = 4;
+/// The row has the line after that of the row before.
+const HAS_NEXT_LINE: u8 = 8;
 
-fn pack(bytes: &mut Vec<u8>, row: &ListEntry) {
+/// `before`: the line of the row before.
+fn pack(bytes: &mut Vec<u8>, row: &ListEntry, before: Option<u32>) {
     let len = row.prefix.len();
     let octets = usize::from(len.div_ceil(8));
     match row.prefix {
@@ -92,20 +104,27 @@ fn pack(bytes: &mut Vec<u8>, row: &ListEntry) {
     }
     let has_range = (row.min_len, row.max_len) != (len, len);
     let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+    let is_next = row.line.is_some() && row.line == next_line(before);
+    let line = row.line.filter(|_| !is_next);
     bytes.push(
         flag(has_range, HAS_RANGE)
             | flag(row.origin.is_some(), HAS_ORIGIN)
-            | flag(row.line.is_some(), HAS_LINE),
+            | flag(line.is_some(), HAS_LINE)
+            | flag(is_next, HAS_NEXT_LINE),
     );
     if has_range {
         bytes.extend_from_slice(&[row.min_len, row.max_len]);
     }
-    for number in [row.origin, row.line].into_iter().flatten() {
+    for number in [row.origin, line].into_iter().flatten() {
         bytes.extend_from_slice(&number.to_le_bytes());
     }
 }
 
-fn unpack(rest: &mut &[u8]) -> Option<ListEntry> {
+fn next_line(before: Option<u32>) -> Option<u32> {
+    before.and_then(|line| line.checked_add(1))
+}
+
+fn unpack(rest: &mut &[u8], before: Option<u32>) -> Option<ListEntry> {
     let tag = byte(rest)?;
     let prefix: Prefix = match tag.checked_sub(IPV6) {
         None => Ipv4Prefix::new(u32::from_be_bytes(address(rest, tag)?), tag)?.into(),
@@ -122,6 +141,9 @@ fn unpack(rest: &mut &[u8]) -> Option<ListEntry> {
     }
     if flags & HAS_LINE != 0 {
         row.line = Some(number(rest)?);
+    }
+    if flags & HAS_NEXT_LINE != 0 {
+        row.line = next_line(before);
     }
     Some(row)
 }

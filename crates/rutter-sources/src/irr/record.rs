@@ -37,9 +37,14 @@ impl<T: PartialEq> Record<T> {
 
     /// Takes an answer. It replaces an older pending one.
     pub fn offer(&mut self, answer: T) {
+        self.confirm();
+        self.pending = (self.good.as_ref() != Some(&answer)).then_some(answer);
+    }
+
+    /// Notes that the newest answer was given again.
+    pub fn confirm(&mut self) {
         self.error = None;
         self.answered_at = Some(unix_seconds());
-        self.pending = (self.good.as_ref() != Some(&answer)).then_some(answer);
     }
 
     /// The answer in force, or with [`View::Next`] the newest one.

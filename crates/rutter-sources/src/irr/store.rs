@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rutter_irr::{AsSetName, OriginSet};
 
+use super::file_stamp::FileStamp;
 use super::packed_rows::PackedRows;
 use super::record::{Record, View};
 use super::wanted::Wanted;
@@ -44,6 +45,8 @@ pub(crate) struct IrrStore {
     /// The prefixes of the route objects with an origin.
     pub origins: HashMap<u32, Record<PackedRows>>,
     pub files: BTreeMap<FileKey, Record<FileContent>>,
+    /// The states in which files were read. A file in the same state is not read again.
+    pub stamps: BTreeMap<FileKey, FileStamp>,
 }
 
 impl IrrStore {
