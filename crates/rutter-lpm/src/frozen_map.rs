@@ -161,10 +161,34 @@ impl<N: Net, V> FrozenMap<N, V> {
                 self.prefetch_node(at as u32);
             }
         }
+        self.narrow(prefixes, &mut ranges);
         for ((prefix, place), range) in prefixes.iter().zip(places).zip(ranges) {
             *place = Place(self.last_not_behind_in(range, *prefix) as u32);
         }
     }
+
+    /// Halves long ranges side by side: many IPv6 prefixes have the same first 32 bits, and so one bucket. Otherwise each
+    /// step of a bisection would wait for memory.
+    #[inline]
+    fn narrow(&self, prefixes: &[N], ranges: &mut [(usize, usize); LANES]) {
+        let mut is_long = true;
+        while std::mem::take(&mut is_long) {
+            for ((from, to), prefix) in ranges.iter_mut().zip(prefixes) {
+                if *to - *from <= Self::SHORT {
+                    continue;
+                }
+                let middle = usize::midpoint(*from, *to);
+                let is_behind = self.nodes[middle].prefix > *prefix;
+                *from = if is_behind { *from } else { middle + 1 };
+                *to = if is_behind { middle } else { *to };
+                is_long = true;
+                self.prefetch_node(usize::midpoint(*from, *to) as u32);
+            }
+        }
+    }
+
+    /// The length of a range that two cache lines or so hold.
+    const SHORT: usize = 192 / size_of::<Node<N, V>>();
 
     /// Moves each place up to the first prefix that covers the wanted one.
     #[inline]

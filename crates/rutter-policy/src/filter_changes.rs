@@ -60,6 +60,12 @@ impl FilterChanges {
         self.all || self.has_vrps && self.vrps.covers(prefix) || self.irr.concerns_prefix(prefix)
     }
 
+    /// Returns whether no route needs another evaluation for its origin or path, whoever sent it.
+    #[inline]
+    pub fn concern_no_paths(&self) -> bool {
+        self.customers.is_empty() && self.irr.members.is_empty()
+    }
+
     /// Returns whether a route that a neighbor with this policy sent needs another evaluation for its origin. Its prefix
     /// and its path may be other reasons: see [`Self::concern_prefix`] and [`Self::concern_paths_of`]. `origin` is called
     /// only if the answer depends on it. O(log entries).

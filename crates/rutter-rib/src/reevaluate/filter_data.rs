@@ -60,16 +60,7 @@ impl Editor for FilterDataEditor<'_> {
     }
 
     fn edit(&mut self, topology: &Topology, prefix: Prefix, route: &Route) -> Edited {
-        let Some(peer) = topology.peer(route.peer) else {
-            return Edited::Keep;
-        };
-        let policy = &peer.neighbor.import;
-        let origin = || route.attrs.origin_as();
-        let is_concerned = self.concerns_destination(prefix)
-            || self.changes.concern_member(policy, origin)
-            || self.changes.concern_paths_of(policy)
-                && self.paths.concern(self.changes, &route.attrs);
-        match is_concerned {
+        match self.concerns_destination(prefix) || self.concerns_sender(topology, route) {
             true => self.verdicts.edit(topology, prefix, route),
             false => Edited::Keep,
         }
@@ -77,6 +68,18 @@ impl Editor for FilterDataEditor<'_> {
 }
 
 impl FilterDataEditor<'_> {
+    fn concerns_sender(&mut self, topology: &Topology, route: &Route) -> bool {
+        let changes = self.changes;
+        if changes.concern_no_paths() {
+            return false;
+        }
+        topology.peer(route.peer).is_some_and(|peer| {
+            let policy = &peer.neighbor.import;
+            changes.concern_member(policy, || route.attrs.origin_as())
+                || changes.concern_paths_of(policy) && self.paths.concern(changes, &route.attrs)
+        })
+    }
+
     fn concerns_destination(&mut self, prefix: Prefix) -> bool {
         match self.destination {
             Some((last, is_concerned)) if last == prefix => is_concerned,
