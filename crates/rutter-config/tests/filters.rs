@@ -209,3 +209,18 @@ fn a_changed_export_filter_concerns_only_the_neighbors_that_use_it() {
     assert_eq!(diff.changed[0].keys, ["export-filter"]);
     assert!(!diff.changed[0].needs_session_reset);
 }
+
+/// The received routes keep their verdicts: only the neighbor's own stream changes.
+#[test]
+fn an_export_filter_evaluates_no_route_again() {
+    let old = parse(&format!("{ROUTER}{CHANGES}"));
+    let names = "export-filter = [\"no-transit\", \"marks\"]";
+    for export in ["export-filter = [\"no-transit\"]", "", "rtt = 12.5"] {
+        let new = parse(&format!("{ROUTER}{}", CHANGES.replace(names, export)));
+        let diff = diff(&old, &new);
+        assert_eq!(diff.changed.len(), 1, "{diff}");
+        let changed = &diff.changed[0];
+        assert!(!changed.reevaluates, "{export}: {diff}");
+        assert!(!changed.needs_session_reset, "{export}: {diff}");
+    }
+}

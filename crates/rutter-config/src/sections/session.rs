@@ -89,7 +89,7 @@ section! {
         "max-memory": "`{ limit = \"256M\", action = \"restart\" }`", default "`{ limit = \"1G\" }`", reload AtOnce
             => max_memory: MaxMemory = MaxMemory::new(), table "{ limit = \"256M\" }";
         /// The round-trip time to the neighbor, for action communities.
-        "rtt": "milliseconds", default "that in `communities.rtt-file`", reload Reevaluates
+        "rtt": "milliseconds", default "that in `communities.rtt-file`", reload Readvertises
             => rtt: Option<Rtt> = None, read rtt;
         /// Advertise with the AS of the route server as the left-most one, for a member whose router requires that. Paths are then one AS longer. Only for members: eBGP neighbors of a router always receive our AS.
         "prepend-rs-as": "true, false", default "false", reload Readvertises
@@ -116,7 +116,7 @@ section! {
         "import-filter": "names", default "none", reload Reevaluates
             => import_filter: Vec<String> = Vec::new(), read |i| Some(i.each(Item::name));
         /// The `[[filter]]`s that decide which routes the neighbor receives, and in which form, in this order. All of them must accept a route. They see routes as the import filters leave them.
-        "export-filter": "names", default "none", reload Reevaluates
+        "export-filter": "names", default "none", reload Readvertises
             => export_filter: Vec<String> = Vec::new(), read |i| Some(i.each(Item::name));
         /// Only these origins are accepted (reason 9).
         "allow-origins": "AS numbers", default "all", reload Reevaluates
