@@ -18,7 +18,8 @@ pub struct Metric {
 /// Renders all metrics in the text exposition format 0.0.4.
 pub fn render(backend: &dyn Backend) -> String {
     let mut page = Page::default();
-    process(&mut page, &backend.status());
+    let unmarked = backend.rib().unmarked_verdicts();
+    process(&mut page, &backend.status(), unmarked);
     let peers = peer_rows(backend.sessions(), &backend.peers());
     for state in SessionState::ALL {
         let count = peers.iter().filter(|p| p.session.state == state).count();
@@ -45,7 +46,7 @@ pub fn render(backend: &dyn Backend) -> String {
     page.finish()
 }
 
-fn process(page: &mut Page, status: &StatusRow) {
+fn process(page: &mut Page, status: &StatusRow, unmarked: u64) {
     page.sample(Name::BuildInfo, &[("version", &status.version)], 1.0);
     page.sample(Name::Uptime, &[], status.uptime_s as f64);
     page.sample(Name::ConfigLoaded, &[], status.config_loaded_at as f64);
@@ -58,6 +59,7 @@ fn process(page: &mut Page, status: &StatusRow) {
     page.sample(Name::TableLimit, &[], status.table_limit_bytes as f64);
     let exceeded = status.table_limit_exceeded;
     page.sample(Name::TableLimitExceeded, &[], exceeded as f64);
+    page.sample(Name::UnmarkedVerdicts, &[], unmarked as f64);
     let deferral = status.selection_deferral.as_ref();
     let (awaited, remaining_s) = deferral.map_or((0, 0), |d| (d.awaited.len(), d.remaining_s));
     page.sample(Name::DeferralAwaited, &[], awaited as f64);
@@ -198,6 +200,7 @@ metrics! {
     TableBytes = "rutter_table_memory_bytes", "gauge", "About the bytes of the table, as daemon.max-memory counts them.";
     TableLimit = "rutter_table_memory_limit_bytes", "gauge", "The most bytes for the table (daemon.max-memory).";
     TableLimitExceeded = "rutter_table_memory_limit_exceeded_total", "counter", "Sessions that were reset because the table exceeded daemon.max-memory.";
+    UnmarkedVerdicts = "rutter_unmarked_verdicts_total", "counter", "Verdicts that lost their communities, or rejected routes that filters change, because too many combinations are in use.";
     DeferralAwaited = "rutter_selection_deferral_neighbors", "gauge", "Neighbors that Rutter waits for after a restart, before it advertises routes.";
     DeferralSeconds = "rutter_selection_deferral_seconds", "gauge", "Seconds until that wait ends at the latest; 0 without one.";
     Peers = "rutter_peers", "gauge", "Sessions by state (RFC 4271).";

@@ -33,6 +33,7 @@ mod key_changes;
 mod lingering;
 mod listener;
 mod logging;
+mod lost_marks;
 mod mailbox;
 mod management;
 mod memory;

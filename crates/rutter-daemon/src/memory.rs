@@ -3,11 +3,12 @@
 use std::fs;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rutter_rib::MemoryRow;
 
 use crate::allocator;
+use crate::lost_marks::LostMarks;
 use crate::mailbox::Command;
 use crate::privileges;
 use crate::shared::Shared;
@@ -23,6 +24,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 pub(crate) fn trim_when_quiet(shared: &Arc<Shared>, end: &Receiver<()>) {
     privileges::yield_to_routing();
     let (mut seen, mut since, mut trim_due) = (0, 0, false);
+    let mut lost_marks = LostMarks::default();
     while end.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
         // The threads look as they receive. Routes also come from elsewhere: BMP, MRT files.
         let limits = &shared.memory_limits;
@@ -31,6 +33,7 @@ pub(crate) fn trim_when_quiet(shared: &Arc<Shared>, end: &Receiver<()>) {
         let new = changes - seen;
         seen = changes;
         since += new;
+        lost_marks.check(shared, Instant::now(), new < QUIET);
         if new < QUIET && since > MANY {
             since = 0;
             shared.rib.release_buffers();

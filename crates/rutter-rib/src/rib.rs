@@ -329,7 +329,8 @@ impl Rib {
         self.shards.iter().map(|shard| shard.lock().changes).sum()
     }
 
-    /// The number of verdicts that lost their marks because more classes are in use than a route can name.
+    /// The number of verdicts that lost their marks because more classes are in use than a route can name. A route that
+    /// filters change is rejected instead. See [`Rib::restore_marks`].
     pub fn unmarked_verdicts(&self) -> u64 {
         self.topology.read().classes.overflows()
     }

@@ -5,7 +5,7 @@ mod lab;
 use std::sync::Arc;
 
 use lab::*;
-use rutter_net::{Asn, Prefix};
+use rutter_net::{Asn, Family, Prefix};
 use rutter_policy::{
     AddedCommunity, CommunityList, CommunityPattern, Conditions, Filter, FilterAction, FilterChain,
     FilterDefault, FilterRule, ImportPolicy, ImportSettings, MedChange, PrefixList, PrefixMatch,
@@ -338,4 +338,48 @@ fn filters_may_change_with_any_number_of_reloads() {
         assert_eq!(explained.candidates[0].reject, None, "reload {number}");
     }
     assert_eq!(lab.rib.unmarked_verdicts(), 0);
+}
+
+/// 60 changes for each of several neighbors: more than routes can name. The routes of the last one are rejected, because they
+/// must not go out unchanged.
+#[test]
+fn routes_get_the_changes_that_found_no_place_once_there_is_room() {
+    let kind = PeerKind::RouteServerClient;
+    let mut lab = Lab::empty();
+    let prefix = |peer: u8, number: u8| format!("45.{peer}.{number}.0/24");
+    for peer in 1..=4_u8 {
+        let rule = |number: u8| {
+            let mark = added(&format!(
+                "64500:{}",
+                1_000 * u32::from(peer) + u32::from(number)
+            ));
+            (
+                FilterAction::Accept,
+                for_prefix(&prefix(peer, number)),
+                mark,
+            )
+        };
+        let rules: Vec<_> = (0..60).map(rule).collect();
+        lab.add(importing(peer, kind, chain(&rules)), |_| {});
+        for number in 0..60 {
+            let block = Block::new(&[u32::from(peer)]).0;
+            lab.push(u16::from(peer) - 1, &block, &prefix(peer, number));
+            lab.rib.commit(&mut lab.batch);
+        }
+    }
+    let rejected = |lab: &Lab| {
+        let counts = |peer| lab.rib.counts(PeerId(peer))[Family::Ipv4Unicast];
+        (0..4).map(|peer| counts(peer).rejected()).sum::<u32>()
+    };
+    let lost = rejected(&lab);
+    assert!(lost >= 60, "{lost} routes are rejected");
+    assert_eq!(lab.rib.unmarked_verdicts(), u64::from(lost));
+
+    assert!(!lab.rib.restore_marks(|| {}), "all classes have routes");
+    for number in 0..60 {
+        lab.withdraw(0, &prefix(1, number));
+    }
+    lab.withdraw(1, &prefix(2, 0));
+    assert!(lab.rib.restore_marks(|| {}));
+    assert_eq!(rejected(&lab), lost - 61);
 }

@@ -16,6 +16,8 @@ pub(crate) struct ClassTable {
     places: [AtomicU64; CLASSES],
     /// The changes of filters that belong to the class at each place.
     changes: [OnceLock<Arc<RouteChanges>>; CLASSES],
+    /// The number of places that were taken when the table was made.
+    kept: usize,
     /// The number of verdicts whose class found no place: such routes lose their marks. A route that filters change is
     /// rejected then, because it must not go out unchanged.
     overflows: AtomicU64,
@@ -26,9 +28,10 @@ const USED: u64 = 1 << 63;
 impl ClassTable {
     /// A table with the classes that need no marks.
     pub fn new() -> Self {
-        let table = ClassTable {
+        let mut table = ClassTable {
             places: std::array::from_fn(|_| AtomicU64::new(0)),
             changes: std::array::from_fn(|_| OnceLock::new()),
+            kept: 0,
             overflows: AtomicU64::new(0),
         };
         for flags in 0..4 {
@@ -38,6 +41,7 @@ impl ClassTable {
                 ..Class::PLAIN
             });
         }
+        table.kept = table.taken();
         table
     }
 
@@ -98,35 +102,40 @@ impl ClassTable {
     }
 
     /// The place of a class, a new one if necessary. `None` if all places are taken.
+    ///
+    /// Threads that add the same class find the same place: a place that is taken stays so, and each takes the first free one.
     fn add(&self, class: Class) -> Option<ClassId> {
         let wanted = class.to_bits() | USED;
-        for (index, place) in self.places.iter().enumerate() {
-            let held = match place.load(Ordering::Relaxed) {
-                0 => place
-                    .compare_exchange(0, wanted, Ordering::Relaxed, Ordering::Relaxed)
-                    .map_or_else(|held| held, |_| wanted),
-                held => held,
-            };
-            if held == wanted {
-                if !class.changes.is_none() && self.changes[index].get().is_none() {
-                    let changes = class.changes.changes().unwrap_or_default();
-                    self.changes[index].get_or_init(|| changes);
-                }
-                return Some(ClassId(index as u8));
-            }
+        let is_wanted = |place: &AtomicU64| place.load(Ordering::Relaxed) == wanted;
+        // A table that kept some classes has free places before them.
+        let known = self.places.iter().position(is_wanted);
+        let index = known.or_else(|| self.places.iter().position(|place| take(place, wanted)))?;
+        if !class.changes.is_none() && self.changes[index].get().is_none() {
+            let changes = class.changes.changes().unwrap_or_default();
+            self.changes[index].get_or_init(|| changes);
         }
-        None
+        Some(ClassId(index as u8))
     }
 
-    /// Returns whether most places are taken.
+    /// Returns whether most places are taken that were free when the table was made. So a search for unused classes that
+    /// found none is not repeated.
     pub fn is_crowded(&self) -> bool {
+        self.taken() - self.kept > (CLASSES - self.kept) / 2
+    }
+
+    /// Returns whether a further class finds no place.
+    pub fn is_full(&self) -> bool {
+        self.taken() == CLASSES
+    }
+
+    fn taken(&self) -> usize {
         let is_taken = |place: &&AtomicU64| place.load(Ordering::Relaxed) != 0;
-        self.places.iter().filter(is_taken).count() > CLASSES / 2
+        self.places.iter().filter(is_taken).count()
     }
 
     /// A table with the classes at some places only, each at its place.
     pub fn keeping(&self, used: &[bool; CLASSES]) -> Self {
-        let table = ClassTable::new();
+        let mut table = ClassTable::new();
         table.overflows.store(self.overflows(), Ordering::Relaxed);
         for (index, _) in used.iter().enumerate().filter(|(_, used)| **used) {
             let bits = self.places[index].load(Ordering::Relaxed);
@@ -135,6 +144,7 @@ impl ClassTable {
                 table.changes[index].get_or_init(|| Arc::clone(changes));
             }
         }
+        table.kept = table.taken();
         table
     }
 
@@ -142,6 +152,18 @@ impl ClassTable {
     pub fn overflows(&self) -> u64 {
         self.overflows.load(Ordering::Relaxed)
     }
+}
+
+/// Takes a place if it is free. Returns whether it has the wanted number now.
+fn take(place: &AtomicU64, wanted: u64) -> bool {
+    let held = match place.load(Ordering::Relaxed) {
+        0 => match place.compare_exchange(0, wanted, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => wanted,
+            Err(held) => held,
+        },
+        held => held,
+    };
+    held == wanted
 }
 
 #[cfg(test)]
@@ -194,5 +216,23 @@ mod tests {
         };
         assert_eq!(table.class(verdict.class()), unmarked);
         assert_eq!(table.overflows(), 1);
+    }
+
+    /// A search for unused classes visits all routes.
+    #[test]
+    fn a_table_whose_classes_are_all_in_use_is_not_searched_again() {
+        let table = ClassTable::new();
+        assert!(!table.is_crowded());
+        for bits in 0..100_000 {
+            table.add(Class::from_bits(bits));
+        }
+        assert!(table.is_crowded() && table.is_full());
+        let kept = table.keeping(&[true; CLASSES]);
+        assert!(!kept.is_crowded() && kept.is_full());
+        let half = table.keeping(&std::array::from_fn(|index| index % 2 == 0));
+        assert!(!half.is_crowded() && !half.is_full());
+        let last = Class::from_bits(half.places[CLASSES - 2].load(Ordering::Relaxed) & !USED);
+        let place = half.add(last).map(|id| usize::from(id.0));
+        assert_eq!(place, Some(CLASSES - 2), "a class keeps its place");
     }
 }

@@ -93,9 +93,10 @@ impl Rib {
             .collect()
     }
 
-    /// Releases memory that a burst of changes left behind: unused attribute sets and working memory. Call it in
-    /// quiet moments: the next changes allocate it again.
+    /// Releases memory that a burst of changes left behind: unused attribute sets and working memory. Makes room for new
+    /// classes where few are left. Call it in quiet moments: the next changes allocate it again.
     pub fn release_buffers(&self) {
+        self.forget_unused_classes();
         self.store.shrink();
         for shard in &self.shards {
             let live = &mut shard.lock().clients.live;
