@@ -1,6 +1,7 @@
 //! The typed configuration.
 
-use std::net::Ipv4Addr;
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 
 use rutter_net::Asn;
@@ -69,6 +70,8 @@ pub struct Config {
     pub irr_members: Vec<Option<IrrMemberSettings>>,
     /// Dynamic neighbors, longest prefix first.
     pub dynamic_neighbors: Vec<DynamicNeighbor>,
+    /// The address and AS of the dynamic neighbors that are connected and whose AS no section names. A file has none.
+    pub dynamic_members: BTreeSet<(IpAddr, Asn)>,
 }
 
 /// A loaded configuration with its warnings.
@@ -111,6 +114,7 @@ impl Config {
 impl Config {
     /// Makes this the successor of a running configuration: what both have keeps its number in the stored routes.
     pub fn replacing(mut self, running: &Config) -> Config {
+        self.dynamic_members.clone_from(&running.dynamic_members);
         self.number_irr_members(&running.irr_members);
         let custom = &running.communities.custom;
         self.communities.custom.keep_numbers(custom);

@@ -1,10 +1,13 @@
 //! The members whose routes are compared with IRR data, each with a number.
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
 use rutter_irr::{IrrMember, IrrRules};
 use rutter_net::Asn;
 use rutter_policy::ImportRule;
 
-use crate::{Config, IrrCheck, Neighbor, WhiteList};
+use crate::{Config, DynamicNeighbor, IrrCheck, Neighbor, WhiteList};
 
 /// A member whose routes are compared with IRR data. Neighbors with equal settings share it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,22 +24,61 @@ pub struct IrrMemberSettings {
 }
 
 impl Config {
-    /// The number of a neighbor in IRR data; `None` if its routes are not compared with them.
+    /// The number of a neighbor in IRR data; `None` if its routes are not compared with them. A dynamic neighbor of which no
+    /// data were requested yet has [`IrrMember::WITHOUT_DATA`].
     pub fn irr_member(&self, neighbor: &Neighbor) -> Option<IrrMember> {
         let wanted = self.irr_settings(neighbor)?;
         let mut known = self.irr_members.iter();
-        let number = known.position(|known| known.as_ref() == Some(&wanted))?;
-        u16::try_from(number).ok().map(IrrMember)
+        let number = known.position(|known| known.as_ref() == Some(&wanted));
+        let number = number.and_then(|number| u16::try_from(number).ok().map(IrrMember));
+        let number = number.filter(|number| *number <= IrrMember::MAX);
+        Some(number.unwrap_or(IrrMember::WITHOUT_DATA))
+    }
+
+    /// Returns whether neighbors may connect whose routes are compared with IRR data and whose AS no section names.
+    pub fn admits_unknown_members(&self) -> bool {
+        let is_compared = |section: &DynamicNeighbor| {
+            section.asns.is_empty() && section.template.import == ImportRule::Checks
+        };
+        self.dynamic_neighbors.iter().any(is_compared)
+    }
+
+    /// This configuration while these dynamic neighbors are connected.
+    pub fn with_dynamic_members(&self, members: BTreeSet<(IpAddr, Asn)>) -> Config {
+        let mut config = self.clone();
+        config.dynamic_members = members;
+        config.number_irr_members(&self.irr_members);
+        config
+    }
+
+    /// The dynamic neighbors whose AS is known: those that sections name, and those that are connected.
+    fn known_dynamic_neighbors(&self) -> impl Iterator<Item = Neighbor> {
+        let named = self.dynamic_neighbors.iter().flat_map(|section| {
+            let anybody = section.template.address;
+            let asns = section.asns.iter();
+            asns.map(move |asn| section.neighbor(anybody, *asn))
+        });
+        let connected = self.dynamic_members.iter().filter_map(|(address, asn)| {
+            let mut sections = self.dynamic_neighbors.iter();
+            let section = sections.find(|section| section.admits(*address))?;
+            let is_admitted = section.admits_asn(*asn);
+            is_admitted.then(|| section.neighbor(*address, *asn))
+        });
+        named.chain(connected)
     }
 
     /// Gives numbers to the members. A member keeps the number that it has in `running`, so that the routes of others
     /// need no evaluation after a reload.
     pub(crate) fn number_irr_members(&mut self, running: &[Option<IrrMemberSettings>]) {
         let mut wanted: Vec<IrrMemberSettings> = Vec::new();
-        for neighbor in &self.neighbors {
-            if let Some(settings) = self.irr_settings(neighbor)
-                && !wanted.contains(&settings)
-            {
+        let configured = self
+            .neighbors
+            .iter()
+            .map(|neighbor| self.irr_settings(neighbor));
+        let dynamic = self.known_dynamic_neighbors();
+        let dynamic = dynamic.map(|neighbor| self.irr_settings(&neighbor));
+        for settings in configured.chain(dynamic).flatten() {
+            if !wanted.contains(&settings) {
                 wanted.push(settings);
             }
         }

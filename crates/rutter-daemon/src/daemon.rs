@@ -26,6 +26,7 @@ use rutter_web::WebServer;
 use crate::apply::{self, Changes};
 use crate::connection::memory_file;
 use crate::control_socket::ControlSocket;
+use crate::dynamic_members;
 use crate::filter_sources::FilterSources;
 use crate::handover::{self, Program, UpgradeDesk};
 use crate::listener::{Acceptor, Listeners};
@@ -273,6 +274,7 @@ impl Handle {
         self.watch("memory", memory::trim_when_quiet)?;
         self.watch("limits", outbound_limits::watch)?;
         self.watch("requests", missing_routes::watch)?;
+        self.watch("members", dynamic_members::watch)?;
         self.watch("confirm", apply::watch)?;
         let shared = Arc::clone(&self.shared);
         let restart = named("restart", move || restart::watch(&shared));

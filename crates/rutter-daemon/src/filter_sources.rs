@@ -47,6 +47,13 @@ impl FilterSources {
         }
     }
 
+    /// Applies a configuration with other dynamic members.
+    pub(crate) fn change_members(shared: &Arc<Shared>, old: &Config, new: &Config) {
+        if let Err(error) = shared.sources.irr.change(shared, old, new) {
+            tracing::error!(%error, "the IRR source does not start");
+        }
+    }
+
     /// Writes the last good copies that are older than the data in force. Returns the name of a source that fails.
     pub(crate) fn save(&self) -> Result<(), &'static str> {
         let slots = self.all();

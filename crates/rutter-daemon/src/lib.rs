@@ -26,6 +26,7 @@ mod control_socket;
 mod daemon;
 mod deadlines;
 mod dynamic_counts;
+mod dynamic_members;
 mod filter_sources;
 mod handover;
 mod irr_settings;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rutter_api::ReloadError;
 use rutter_config::{Changed, Config, ConfigSource, Diff, Web};
+use rutter_net::Asn;
 use rutter_policy::{ExportPolicy, ImportPolicy};
 use rutter_rib::{PeerId, PreviewedPolicy, PreviewedRoute, Snapshot};
 use rutter_web::WebServer;
@@ -260,6 +261,28 @@ fn change_dynamic(shared: &Shared, old: &Config, new: &Config, changes: &mut Cha
         };
         changes.add(peer, settings, change);
     }
+}
+
+/// Gives dynamic neighbors the numbers that they have in the IRR data of a new configuration. Their sessions continue.
+pub(crate) fn renumber_dynamic(shared: &Shared, old: &Config, new: &Config) {
+    let mut changes = Changes::default();
+    for status in shared.peers.all() {
+        let (dynamic, address, asn, peer) =
+            status.with(|d| (d.dynamic, d.config.address, d.config.asn, d.peer));
+        let mut sections = new.dynamic_neighbors.iter();
+        let section = sections.find(|section| section.admits(address));
+        let Some(section) = section.filter(|_| dynamic && asn != Asn(0)) else {
+            continue;
+        };
+        let neighbor = section.neighbor(address, asn);
+        if old.irr_member(&neighbor) == new.irr_member(&neighbor) {
+            continue;
+        }
+        let mut settings = NeighborSettings::dynamic(new, section, address, asn);
+        keep_local(&mut settings, &status);
+        changes.add(peer, settings, Change::Live);
+    }
+    changes.apply(shared);
 }
 
 /// Web servers that listen and an archive that can write, before they replace the old ones.

@@ -8,7 +8,10 @@ pub struct IrrMember(pub u16);
 
 impl IrrMember {
     /// The largest number that a member can have.
-    pub const MAX: IrrMember = IrrMember(u16::MAX - 1);
+    pub const MAX: IrrMember = IrrMember(u16::MAX - 2);
+
+    /// The number of members that have none of their own: there never are data for it.
+    pub const WITHOUT_DATA: IrrMember = IrrMember(u16::MAX - 1);
 
     pub(crate) fn index(self) -> usize {
         usize::from(self.0)

@@ -6,6 +6,7 @@ mod neighbors;
 mod only_collected;
 mod section_conflicts;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use rutter_policy::WellKnown;
@@ -163,6 +164,7 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
         neighbors,
         irr_members: Vec::new(),
         dynamic_neighbors,
+        dynamic_members: BTreeSet::new(),
     };
     config.number_irr_members(&[]);
     check_blackhole(&root, &config);

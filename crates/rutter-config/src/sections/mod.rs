@@ -160,7 +160,7 @@ pub const SECTIONS: &[SectionKeys] = &[
     ),
     with_session(
         "[[dynamic-neighbor]]",
-        "Neighbors without a section of their own that connect from a known network. They are always passive.",
+        "Neighbors without a section of their own that connect from a known network. They are always passive. With `import = \"checks\"` and `[irr]`, the registrations of the AS numbers in `asn` are requested at the start. Those of other neighbors are requested when they connect, for their AS-SETs in `irr.peeringdb` or their own AS; until they arrive, `checks.irr` rejects the routes.",
         neighbor::DYNAMIC,
     ),
 ];
@@ -228,8 +228,9 @@ macro_rules! parts {
             differs: |old, new| old.$field != new.$field,
         }),*];
 
-        // The members in IRR data derive from the other parts.
-        const _: fn(&Config) = |Config { irr_members: _, $($field: _),* }| {};
+        // The members in IRR data derive from the other parts, and the dynamic members from the sessions.
+        const _: fn(&Config) =
+            |Config { irr_members: _, dynamic_members: _, $($field: _),* }| {};
     };
 }
 

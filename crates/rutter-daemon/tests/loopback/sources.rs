@@ -171,3 +171,32 @@ fn an_exchange_rejects_routes_that_are_not_registered() {
     ask(&folder, request);
     two.expect_table(&["9.9.9.0/24"]);
 }
+
+/// No section names the AS of the neighbor. Its registrations count once it is connected; those of others do not.
+#[test]
+fn registrations_of_a_dynamic_neighbor_count_while_it_is_connected() {
+    let folder = Folder::new("irr-dynamic");
+    let list = folder.0.join("as64503.txt");
+    std::fs::write(&list, "8.8.8.0/24\n").expect("write");
+    let more = format!(
+        "{}[irr]\nfiles = {{ \"AS64503\" = \"{}\" }}\n{}[[dynamic-neighbor]]\nprefix = \"127.0.1.128/25\"\n\
+         import = \"checks\"\nexport = \"all\"\nnext-hop = \"any\"\n",
+        member(2, 64502, "checks = { irr = \"off\" }"),
+        list.display(),
+        state(&folder),
+    );
+    let (_daemon, address) = start(&folder, 2, &more);
+    let mut two = Speaker::establish(2, 64502, address);
+    let mut other = Speaker::establish(131, 64504, address);
+    other.announce(&["9.9.9.0/24"], &[]);
+    let mut three = Speaker::establish(130, 64503, address);
+    three.announce(&["8.8.8.0/24", "8.8.4.0/24"], &[]);
+    two.expect_table(&["8.8.8.0/24"]);
+    // Nothing else follows: a reload has the same result.
+    ask(&folder, Request::Reload);
+    drop(three);
+    two.expect_table(&[]);
+    let mut three = Speaker::establish(130, 64503, address);
+    three.announce(&["8.8.8.0/24"], &[]);
+    two.expect_table(&["8.8.8.0/24"]);
+}
