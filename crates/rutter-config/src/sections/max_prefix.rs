@@ -102,7 +102,7 @@ pub(crate) fn max_prefix(item: &Item<'_>, out: &mut PerFamily<Option<MaxPrefix>>
     );
 }
 
-/// Reads limits and their action. Only received prefixes can be blocked.
+/// Reads limits and their action. Only received prefixes can be blocked: docs/decisions.md says why.
 fn read_limits(section: &Section<'_>, out: &mut PerFamily<Option<MaxPrefix>>, can_block: bool) {
     let after = section
         .get("restart-after")
@@ -123,7 +123,16 @@ fn read_limits(section: &Section<'_>, out: &mut PerFamily<Option<MaxPrefix>>, ca
         ("block", block),
     ];
     let possible = if can_block { &words[..] } else { &words[..3] };
-    section.set("action", &mut action, |i| i.word(possible));
+    section.set("action", &mut action, |i| {
+        if !can_block && i.as_str() == Some("block") {
+            i.error(
+                "`block` is for `max-prefix`: a neighbor would not know which routes it lacks",
+                "write action = \"restart\" or \"warn\", or an export-filter for the routes that it should not receive",
+            );
+            return None;
+        }
+        i.word(possible)
+    });
     if let (Some(item), false) = (section.get("restart-after"), action == restart) {
         item.warning(
             "`restart-after` has no meaning with this action",
