@@ -100,3 +100,23 @@ fn without_the_check_a_neighbor_has_no_number() {
     assert_eq!(number(&config, 1, 64_512), None);
     assert!(!config.admits_unknown_members());
 }
+
+#[test]
+fn lists_of_neighbors_that_may_connect_are_used() {
+    let unused = |text: &str| -> Vec<String> {
+        let files =
+            "files = { \"AS64512\" = \"a.txt\", \"AS64520\" = \"b.txt\", \"AS-BAR\" = \"c.txt\" }";
+        let server = "server = \"127.0.0.1:4343\"";
+        let text = text.replace(server, &format!("{server}\n{files}"));
+        let loaded = Config::parse(&text, Path::new("test.toml")).unwrap();
+        let warnings = loaded.warnings.into_iter();
+        let about = warnings.filter(|warning| warning.key == "irr.files");
+        about.map(|warning| warning.message).collect()
+    };
+    assert_eq!(
+        unused(EXCHANGE),
+        ["no member has `AS-BAR`, so its list is not used"]
+    );
+    let named = EXCHANGE.replace("128/25\"", "128/25\"\nasn = 64530");
+    assert_eq!(unused(&named).len(), 2);
+}

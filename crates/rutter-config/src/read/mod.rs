@@ -128,7 +128,7 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
     apply_rtts(&root, &communities, &mut neighbors);
     if let Some(irr) = &irr {
         root.reopened("irr", Irr::KEYS, |section| {
-            irr.check_lists(section, &neighbors)
+            irr.check_lists(section, &neighbors, &dynamic_neighbors)
         });
     }
     let bmp: Option<Bmp> = root.optional("bmp", |_, _| {});

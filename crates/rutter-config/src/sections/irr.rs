@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use rutter_irr::{OriginSet, is_registry_name};
+use rutter_net::Asn;
 
 use crate::key_rows::section;
 use crate::toml_values::{Item, Section};
 use crate::value_forms::{host_port, percent, seconds};
-use crate::{Neighbor, PathRole};
+use crate::{DynamicNeighbor, Neighbor, PathRole};
 
 section! {
     /// The Internet Routing Registries (IRRs), from which Rutter learns the prefixes and origins of each member. The members' `as-sets` name them, and `checks.irr` uses them.
@@ -76,12 +77,27 @@ impl Irr {
     }
 
     /// Warns of lists that no member uses.
-    pub(crate) fn check_lists(&self, section: &Section<'_>, neighbors: &[Neighbor]) {
-        let is_used = |name: &str| {
-            neighbors.iter().any(|neighbor| {
-                format!("AS{}", neighbor.asn) == name
-                    || neighbor.as_sets.iter().any(|set| set == name)
+    pub(crate) fn check_lists(
+        &self,
+        section: &Section<'_>,
+        neighbors: &[Neighbor],
+        dynamic: &[DynamicNeighbor],
+    ) {
+        let is_of = |asn: Asn, name: &str| format!("AS{asn}") == name;
+        let may_connect = |name: &str| {
+            let is_any = name
+                .strip_prefix("AS")
+                .is_some_and(|n| n.parse::<u32>().is_ok());
+            dynamic.iter().any(|section| match section.asns.as_slice() {
+                [] => is_any,
+                asns => asns.iter().any(|asn| is_of(*asn, name)),
             })
+        };
+        let is_used = |name: &str| {
+            let of_neighbor = |neighbor: &Neighbor| {
+                is_of(neighbor.asn, name) || neighbor.as_sets.iter().any(|set| set == name)
+            };
+            neighbors.iter().any(of_neighbor) || may_connect(name)
         };
         // PeeringDB may name any AS-SET.
         let may_be_named = |name: &str| self.peeringdb.is_some() && name.contains("AS-");
