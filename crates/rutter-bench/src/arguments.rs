@@ -143,6 +143,11 @@ pub struct Bench {
     #[arg(long, value_name = "N")]
     pub churn: Option<u64>,
 
+    /// After the load, let the installed version of Rutter take over N times, and measure the pause, the memory and the
+    /// UPDATEs
+    #[arg(long, value_name = "N", conflicts_with = "attach")]
+    pub upgrade: Option<usize>,
+
     /// After the load, set an import policy that rejects longer paths, and restore the old one; then an export policy
     /// that withholds some routes, and restore the old one
     #[arg(long, conflicts_with = "attach")]
@@ -216,6 +221,7 @@ Examples:
   rutter bench S6 --under-load
   rutter bench 20x20000 --churn 10
   rutter bench 100x50000/20000 --reload --vs bird
+  rutter bench S4 --upgrade 10
   rutter bench policy --vs bird
   rutter bench S4 --checks --prefixes prefixes.txt.gz --vs bird
   rutter bench readme --prefixes prefixes.txt.gz --vs bird --svg chart.svg

@@ -192,6 +192,7 @@ fn plan(args: &Bench) -> Plan {
         args.churn
             .map(|millions| Disturbance::Churn(millions * 1_000_000)),
     );
+    disturbances.extend(args.upgrade.map(Disturbance::Upgrade));
     Plan {
         threads: args.threads.map_or_else(process::cores, NonZeroUsize::get),
         load_threads: match args.under_load {

@@ -1,7 +1,10 @@
 //! Disturbances of a route server besides load: clients that crash, reconnect, connect late or read slowly.
 
+use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use rustix::process::Pid;
 use serde::Serialize;
 
 use crate::daemons::control;
@@ -28,6 +31,8 @@ pub enum Disturbance {
     Reload,
     /// The registry changes: about 0.5 % of its entries are others.
     Registry,
+    /// The installed version of Rutter takes over, this many times.
+    Upgrade(usize),
     /// The monitor connects only after all others are exact.
     LateMonitor,
     /// This many peers read 4 KiB every 10 ms until the others are exact, then at full speed.
@@ -74,7 +79,7 @@ pub(crate) fn before_load(fleet: &Fleet, disturbances: &[Disturbance]) -> Result
 /// Runs and times the disturbances.
 pub(crate) struct Stage<'a> {
     pub(crate) fleet: &'a mut Fleet,
-    pub(crate) subject: &'a Subject,
+    pub(crate) subject: &'a mut Subject,
     pub(crate) plan: &'a Plan,
     pub(crate) watch: &'a mut dyn FnMut(&Counters),
 }
@@ -109,6 +114,7 @@ impl Stage<'_> {
                 Disturbance::Churn(changes) => self.churn(changes, late.len(), recoveries)?,
                 Disturbance::Reload => self.reload(late.len(), recoveries)?,
                 Disturbance::Registry => self.change_registry(late.len(), recoveries)?,
+                Disturbance::Upgrade(times) => self.upgrade(times, recoveries)?,
                 Disturbance::LateMonitor => {
                     let joining = std::mem::take(&mut late);
                     recoveries.push(self.timed("the monitor connects late", 0, 0, |fleet| {
@@ -157,10 +163,11 @@ impl Stage<'_> {
     /// Sets a stricter import policy and, when all are exact, the old one again; then a stricter export policy. No
     /// session is reset.
     fn reload(&mut self, late: usize, recoveries: &mut Vec<Recovery>) -> Result<(), FleetError> {
-        let subject = self.subject;
-        let Some((kind, folder)) = subject.started() else {
+        let Some((kind, folder)) = self.subject.started() else {
             return Ok(());
         };
+        let folder = folder.to_owned();
+        let folder = folder.as_path();
         let old = Policy::default();
         let longest_path = SHORT_PATH;
         let withholds = true;
@@ -194,6 +201,8 @@ impl Stage<'_> {
         let Some((kind, folder)) = self.subject.started().filter(|_| self.plan.checks) else {
             return Ok(());
         };
+        let folder = folder.to_owned();
+        let folder = folder.as_path();
         control::prepare_registry(kind, folder, &self.fleet.bench().workload)?;
         let policy = Policy {
             registry: Some(Edition::Second),
@@ -206,6 +215,64 @@ impl Stage<'_> {
             Ok(control::refresh_registry(kind, folder)?)
         })?);
         Ok(())
+    }
+
+    /// Lets the installed version take over. Meanwhile one prefix is announced again and again: the slowest announcement
+    /// shows the longest pause, and no client must receive any other UPDATE.
+    fn upgrade(&mut self, times: usize, recoveries: &mut Vec<Recovery>) -> Result<(), FleetError> {
+        let Some((_, folder)) = self.subject.started().filter(|(kind, _)| kind.is_rutter()) else {
+            return Ok(());
+        };
+        let socket = control::socket(folder);
+        for number in 1..=times {
+            let before = self.subject.usage();
+            let counters = self.fleet.progress().counters();
+            let begun = Instant::now();
+            let (successor, seen) = self.take_over(&socket, before.rss)?;
+            let wall = begun.elapsed();
+            self.subject.follow(successor);
+            std::thread::sleep(self.plan.settle.min(Duration::from_secs(1)));
+            let clients = self.fleet.bench().workload.peers.len() as u64;
+            let after = self.fleet.progress().counters();
+            let others =
+                (after.updates - counters.updates).saturating_sub(seen.probes * (clients - 1));
+            let usage = self.subject.usage();
+            recoveries.push(Recovery {
+                event: format!(
+                    "upgrade {number} of {times}: longest pause {:.3} s, {:.2} times the memory at the peak, {others} other \
+                     UPDATEs, {} sessions of {clients}",
+                    seen.pause.as_secs_f64(),
+                    seen.peak_rss as f64 / before.rss.max(1) as f64,
+                    after.established,
+                ),
+                wall_s: wall.as_secs_f64(),
+                cpu_s: usage.cpu.as_secs_f64(),
+                rss: usage.rss,
+            });
+        }
+        Ok(())
+    }
+
+    /// Announces the timed prefix until another process has taken over.
+    fn take_over(&self, socket: &Path, rss: u64) -> Result<(Pid, DuringUpgrade), FleetError> {
+        let (fleet, subject) = (&*self.fleet, &*self.subject);
+        let mut seen = DuringUpgrade {
+            peak_rss: rss,
+            ..DuringUpgrade::default()
+        };
+        let pid = subject.pid().unwrap_or(0);
+        std::thread::scope(|threads| {
+            let upgrading = threads.spawn(|| control::upgrade(socket, pid));
+            while !upgrading.is_finished() {
+                let times = fleet.probe(PROBES)?;
+                seen.probes += times.len() as u64;
+                seen.pause = times.into_iter().max().unwrap_or_default().max(seen.pause);
+                seen.peak_rss = seen.peak_rss.max(subject.usage().rss);
+            }
+            let gone = |_| io::Error::other("the upgrade's thread panicked");
+            let successor = upgrading.join().map_err(gone).flatten();
+            Ok((successor?, seen))
+        })
     }
 
     /// Loses and reconnects peers repeatedly. The result contains the first and the last round, and the total time.
@@ -266,6 +333,19 @@ impl Stage<'_> {
     }
 }
 
+/// The observations during an upgrade.
+#[derive(Default)]
+struct DuringUpgrade {
+    /// Announcements of the timed prefix.
+    probes: u64,
+    /// The slowest of them.
+    pause: Duration,
+    /// The largest resident memory of both processes, in bytes.
+    peak_rss: u64,
+}
+
+/// Announcements between two looks at the memory.
+const PROBES: u32 = 10;
 const SLOW_OCTETS: usize = 4096;
 /// Paths have 2 to 6 AS numbers.
 const SHORT_PATH: u8 = 4;

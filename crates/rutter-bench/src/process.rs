@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 use hashbrown::HashMap;
-use rustix::process::{Resource, getrlimit, setrlimit};
+use rustix::process::{Pid, Resource, getrlimit, setrlimit};
 
 /// Processor time and memory of a process tree at one moment.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,6 +49,14 @@ pub fn reset_peak(pid: u32) {
         // It is not permitted for processes of other users; then the peak includes the start.
         let _ = fs::write(format!("/proc/{pid}/clear_refs"), "5");
     }
+}
+
+/// Returns whether a process exists and has not ended. It need not be a child of ours.
+pub fn is_running(pid: Pid) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_pid()));
+    let state = |stat: &str| Some(stat.rsplit_once(')')?.1.trim_start().to_owned());
+    let state = stat.ok().as_deref().and_then(state);
+    state.is_some_and(|state| !state.starts_with(['Z', 'X']))
 }
 
 /// Our own processor time.

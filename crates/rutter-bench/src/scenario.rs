@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustix::process::Pid;
 use serde::Serialize;
 
 use crate::daemons::{self, Kind, Running};
@@ -162,6 +163,11 @@ impl Subject {
         })
     }
 
+    /// The daemon's process, if it is known.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.pid
+    }
+
     pub(crate) fn usage(&self) -> Usage {
         self.pid.map(process::usage_of_tree).unwrap_or_default()
     }
@@ -170,6 +176,14 @@ impl Subject {
     pub(crate) fn started(&self) -> Option<(Kind, &Path)> {
         let running = self.running.as_ref()?;
         Some((running.kind, running.folder()))
+    }
+
+    /// From now on the daemon is this process, which took over.
+    pub(crate) fn follow(&mut self, successor: Pid) {
+        if let Some(running) = &mut self.running {
+            running.follow(successor);
+            self.pid = Some(running.pid());
+        }
     }
 
     fn ended(&mut self) -> Option<String> {

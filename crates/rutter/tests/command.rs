@@ -543,6 +543,21 @@ fn invalid_arguments_are_reported() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+#[test]
+fn a_benchmark_measures_upgrades_and_stops_the_last_process() {
+    let output = rutter(&["bench", "2x100", "--upgrade", "2", "--settle", "0"]).output();
+    let output = output.unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}{errors}");
+    for number in 1..=2 {
+        let event = format!("upgrade {number} of 2: longest pause ");
+        let line = text.lines().find(|line| line.contains(&event));
+        let line = line.unwrap_or_else(|| panic!("{text}"));
+        assert!(line.contains(" 0 other UPDATEs, 3 sessions of 3"), "{line}");
+    }
+}
+
 /// A killed benchmark cannot stop the daemon that it has started.
 #[test]
 #[cfg(target_os = "linux")]

@@ -5,6 +5,10 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::net::sockopt::socket_peercred;
+use rustix::process::Pid;
 
 use crate::daemons::{Kind, bird, bird_checks, rutter, rutter_checks};
 use crate::policy::Policy;
@@ -45,6 +49,21 @@ pub fn ask(socket: &Path, request: &str) -> io::Result<()> {
         Some(line) if line.contains(r#""kind":"error""#) => Err(io::Error::other(line.to_owned())),
         Some(_) => Ok(()),
         None => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+/// Lets the installed version take over, and returns its process.
+pub fn upgrade(socket: &Path, before: u32) -> io::Result<Pid> {
+    ask(socket, r#""upgrade""#)?;
+    let until = Instant::now() + Duration::from_secs(60);
+    loop {
+        let owner = UnixStream::connect(socket).and_then(|stream| Ok(socket_peercred(stream)?.pid));
+        match owner {
+            Ok(pid) if u32::try_from(pid.as_raw_pid()) != Ok(before) => return Ok(pid),
+            _ if Instant::now() < until => std::thread::sleep(Duration::from_millis(5)),
+            Ok(_) => return Err(io::Error::other("the old process still answers")),
+            Err(error) => return Err(error),
+        }
     }
 }
 

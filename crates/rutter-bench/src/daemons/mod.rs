@@ -31,6 +31,7 @@ pub use rutter::config as rutter_config;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::oracle::Visibility;
+use crate::process;
 use crate::registry::Registry;
 use crate::workload::{Peer, ROUTE_SERVER_ASN, Workload};
 
@@ -222,6 +223,8 @@ impl<'a> Site<'a> {
 #[derive(Debug)]
 pub struct Running {
     child: Child,
+    /// The process that took over from the child, if there was an upgrade.
+    successor: Option<Pid>,
     helpers: Vec<Child>,
     folder: PathBuf,
     /// The kind of the daemon.
@@ -235,7 +238,31 @@ pub struct Running {
 impl Running {
     /// Its process.
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        let successor = self.successor.map(Pid::as_raw_pid);
+        let successor = successor.and_then(|pid| u32::try_from(pid).ok());
+        successor.unwrap_or_else(|| self.child.id())
+    }
+
+    /// From now on the daemon is this process, which took over from the one before. That one ends by itself.
+    pub fn follow(&mut self, successor: Pid) {
+        orphans::forget(self.process());
+        orphans::remember(successor, self.folder.clone());
+        if self.successor.replace(successor).is_none() {
+            let _ = self.child.wait();
+        }
+    }
+
+    fn process(&self) -> Pid {
+        self.successor
+            .unwrap_or_else(|| Pid::from_child(&self.child))
+    }
+
+    /// Returns whether the daemon's process has not ended.
+    fn is_running(&mut self) -> bool {
+        match self.successor {
+            Some(pid) => process::is_running(pid),
+            None => matches!(self.child.try_wait(), Ok(None)),
+        }
     }
 
     /// Its folder: configuration, log, control socket.
@@ -246,8 +273,8 @@ impl Running {
     /// Sends SIGTERM and waits until the process has ended.
     pub fn terminate(&mut self, timeout: Duration) -> io::Result<Duration> {
         let begin = Instant::now();
-        kill_process(Pid::from_child(&self.child), Signal::TERM)?;
-        while begin.elapsed() < timeout && matches!(self.child.try_wait(), Ok(None)) {
+        kill_process(self.process(), Signal::TERM)?;
+        while begin.elapsed() < timeout && self.is_running() {
             std::thread::sleep(Duration::from_millis(5));
         }
         Ok(begin.elapsed())
@@ -255,7 +282,11 @@ impl Running {
 
     /// Its state, when it has ended by itself, with the end of its log.
     pub fn ended(&mut self) -> Option<String> {
-        let status = self.child.try_wait().ok().flatten()?;
+        let status = match self.successor {
+            None => self.child.try_wait().ok().flatten()?.to_string(),
+            Some(pid) if process::is_running(pid) => return None,
+            Some(_) => "after an upgrade".to_owned(),
+        };
         let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
         let tail = lines[lines.len().saturating_sub(15)..].join("\n    ");
@@ -265,7 +296,11 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        orphans::forget(Pid::from_child(&self.child));
+        orphans::forget(self.process());
+        if self.successor.is_some() {
+            let _ = self.terminate(Duration::from_secs(5));
+            let _ = kill_process(self.process(), Signal::KILL);
+        }
         for child in std::iter::once(&mut self.child).chain(&mut self.helpers) {
             stop(child);
         }
@@ -359,6 +394,7 @@ fn spawn(
     orphans::remember(Pid::from_child(&child), folder.clone());
     Ok(Running {
         child,
+        successor: None,
         helpers: Vec::new(),
         folder,
         kind: daemon.kind,
