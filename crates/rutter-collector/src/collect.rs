@@ -42,7 +42,7 @@ pub(crate) fn collect(args: &CollectArgs) -> Result<(), Failure> {
         }
     };
     let order = collector.daemon.wait_for_stop();
-    collector.stop_as(&order);
+    collector.stop_with_process(&order);
     // An incomplete load sets the exit status, as in all commands that read MRT files.
     complete.map_err(|why| Failure::text(format!("--mrt: {why}")))
 }
@@ -89,14 +89,19 @@ impl Running {
 
     /// Stops the services and the daemon. The neighbors receive `text`.
     pub(crate) fn stop(self, text: &str) {
-        self.stop_as(&StopOrder::Leave(text.into()));
+        self.stop_services().stop(text);
     }
 
-    /// Stops the services and the daemon as ordered.
-    pub(crate) fn stop_as(self, order: &StopOrder) {
-        // The services stop first. Otherwise they would record the end of our own sessions as an action of the peers.
+    /// Stops the services and the daemon as ordered, in a process that ends next.
+    fn stop_with_process(self, order: &StopOrder) {
+        self.stop_services().stop_with_process(order);
+    }
+
+    /// Stops the services, and returns the daemon. The services stop first: otherwise they would record the end of our
+    /// own sessions as an action of the peers.
+    fn stop_services(self) -> Handle {
         self.services.stop(&self.context);
-        self.daemon.stop_as(order);
+        self.daemon
     }
 }
 

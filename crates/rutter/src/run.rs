@@ -48,7 +48,7 @@ pub(crate) fn run(
         Stdin::Unused | Stdin::Predecessor => daemon.allow_upgrades(program),
     }
     let order = daemon.wait_for_stop();
-    daemon.stop_as(&order);
+    daemon.stop_with_process(&order);
     Ok(())
 }
 

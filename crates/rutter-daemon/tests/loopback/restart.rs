@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use rutter_api::{Line, Request, SelectionDeferralRow};
 use rutter_daemon::{Handle, StopOrder};
@@ -170,6 +171,21 @@ fn a_daemon_stops_that_has_only_just_started() {
         let (daemon, _) = start(&folder, 1, &two_members());
         daemon.stop_as(&StopOrder::Restart);
     }
+}
+
+/// To free the table of an exchange can take longer than a service manager waits.
+#[test]
+fn a_process_that_ends_leaves_its_table_to_the_kernel() {
+    let folder = Folder::new("stop-with-process");
+    let (daemon, _) = start(&folder, 1, &two_members());
+    let table = Arc::downgrade(&daemon.rib());
+    daemon.stop_with_process(&StopOrder::Leave("the process ends".into()));
+    assert!(table.upgrade().is_some());
+
+    let (daemon, _) = start(&folder, 1, &two_members());
+    let table = Arc::downgrade(&daemon.rib());
+    daemon.stop("the process goes on");
+    assert!(table.upgrade().is_none());
 }
 
 /// RFC 8538: a member that keeps routes after a NOTIFICATION learns of the restart.
