@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rutter_net::Asn;
 
+use crate::neighbor_addresses::NeighborAddresses;
 use crate::source_file::UnmatchedPattern;
 use crate::{
     Bmp, BmpTarget, Checks, Collector, Communities, ConfigError, Daemon, DynamicNeighbor, Exchange,
@@ -66,6 +67,8 @@ pub struct Config {
     pub sinks: Vec<Sink>,
     /// All configured sessions, sorted by address.
     pub neighbors: Vec<Neighbor>,
+    /// The addresses of the neighbors, for the policies of all.
+    pub(crate) addresses: NeighborAddresses,
     /// The members whose routes are compared with IRR data; the position is the number. A number without a member is free.
     pub irr_members: Vec<Option<IrrMemberSettings>>,
     /// Dynamic neighbors, longest prefix first.

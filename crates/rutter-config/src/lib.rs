@@ -17,6 +17,7 @@ mod irr_members;
 mod key_rows;
 mod list_file;
 mod named_path;
+mod neighbor_addresses;
 mod password;
 mod read;
 mod rtt_file;

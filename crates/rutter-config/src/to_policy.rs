@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use rutter_net::{Asn, Family, PerFamily};
+use rutter_net::{Family, PerFamily};
 use rutter_policy::{
     CheckAction, ClassTag, ExportSettings, FilterChain, ImportRule, ImportSettings, Notation, Role,
     TagState,
@@ -21,7 +21,7 @@ impl Config {
         let checks = &neighbor.checks;
         let session = &neighbor.session;
         let external = neighbor.asn != neighbor.local_asn;
-        let same_as = self.addresses_of(neighbor.asn);
+        let same_as = self.addresses.of_members(neighbor.asn).to_vec();
         ImportSettings {
             rule: neighbor.import,
             local_asn: neighbor.local_asn,
@@ -30,7 +30,7 @@ impl Config {
             member_addresses: same_as.clone(),
             same_as_addresses: same_as,
             authorized_addresses: session.authorized_addresses.clone(),
-            own_addresses: self.own_addresses(),
+            own_addresses: self.addresses.own().to_vec(),
             next_hop: session.next_hop.unwrap_or(checks.next_hop),
             families: PerFamily::from_fn(|family| neighbor.family(family).enabled),
             enforce_first_as: checks.first_as && external,
@@ -88,32 +88,6 @@ impl Config {
                 _ => self.filters.chain(&session.import_filter),
             },
         }
-    }
-
-    /// Returns our own addresses as far as they are configured, sorted.
-    fn own_addresses(&self) -> Vec<IpAddr> {
-        let local = self
-            .neighbors
-            .iter()
-            .filter_map(|n| n.session.local_address);
-        let listen = self.daemon.listen.iter().map(|socket| socket.ip());
-        let mut own: Vec<IpAddr> = local.chain(listen).collect();
-        own.retain(|address| !address.is_unspecified());
-        own.sort_unstable();
-        own.dedup();
-        own
-    }
-
-    /// Returns the addresses of all members with this AS.
-    fn addresses_of(&self, asn: Asn) -> Vec<IpAddr> {
-        let members = self
-            .neighbors
-            .iter()
-            .filter(|n| n.kind == NeighborKind::Member);
-        members
-            .filter(|n| n.asn == asn)
-            .map(|n| n.address)
-            .collect()
     }
 
     /// Returns whether routes with BLACKHOLE are accepted from some neighbor whose blackhole checks satisfy `also`.

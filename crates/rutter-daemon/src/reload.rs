@@ -58,7 +58,7 @@ pub(crate) fn preview(
 /// The policy that a configuration gives to a neighbor of the table.
 fn previewed_policy(new: &Config, held: &rutter_rib::Neighbor) -> PreviewedPolicy {
     let address = held.address;
-    let configured = new.neighbors.iter().find(|n| n.address == address);
+    let configured = new.neighbor(address);
     let settings = match configured {
         Some(neighbor) => new.import_settings(neighbor),
         None => match new.dynamic_neighbors.iter().find(|d| d.admits(address)) {
@@ -161,7 +161,7 @@ fn apply(shared: &Arc<Shared>, old: &Config, new: &Config, diff: &Diff) {
         change(shared, new, changed, &mut changes);
     }
     for &address in &diff.added {
-        if let Some(neighbor) = new.neighbors.iter().find(|n| n.address == address) {
+        if let Some(neighbor) = new.neighbor(address) {
             // A dynamic neighbor with the same address is replaced.
             shared.run_peer(NeighborSettings::new(new, neighbor), Change::Reset);
         }
@@ -208,7 +208,7 @@ impl Changes {
 
 fn change(shared: &Shared, new: &Config, changed: &Changed, changes: &mut Changes) {
     let address = changed.neighbor;
-    let Some(neighbor) = new.neighbors.iter().find(|n| n.address == address) else {
+    let Some(neighbor) = new.neighbor(address) else {
         return;
     };
     let mut settings = NeighborSettings::new(new, neighbor);
@@ -241,7 +241,7 @@ fn change_dynamic(shared: &Shared, old: &Config, new: &Config, changes: &mut Cha
         let (dynamic, address, asn, peer) =
             status.with(|d| (d.dynamic, d.config.address, d.config.asn, d.peer));
         // The neighbor may be configured now, while its thread does not know it yet.
-        let is_configured = new.neighbors.iter().any(|n| n.address == address);
+        let is_configured = new.neighbor(address).is_some();
         if !dynamic || is_configured {
             continue;
         }

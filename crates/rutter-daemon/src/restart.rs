@@ -394,7 +394,7 @@ fn remove(file: &LastGood) -> Result<(), String> {
 
 /// Returns whether a neighbor of the run before may come back under this configuration.
 fn is_expected(config: &Config, address: IpAddr) -> bool {
-    let configured = config.neighbors.iter().find(|n| n.address == address);
+    let configured = config.neighbor(address);
     match configured {
         Some(neighbor) => neighbor.session.shutdown.is_none(),
         None => config.dynamic_neighbors.iter().any(|d| d.admits(address)),

@@ -15,6 +15,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::config::{Config, Loaded};
 use crate::key_rows::{Key, KeyRows};
+use crate::neighbor_addresses::NeighborAddresses;
 use crate::sections::bmp::{Bmp, BmpTarget};
 use crate::sections::checks::{Checks, OutsideData};
 use crate::sections::communities::Communities;
@@ -162,10 +163,13 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
         bmp,
         sinks: sink::sinks(&root),
         neighbors,
+        addresses: NeighborAddresses::default(),
         irr_members: Vec::new(),
         dynamic_neighbors,
         dynamic_members: BTreeSet::new(),
     };
+    let listen = config.daemon.listen.iter().map(|socket| socket.ip());
+    config.addresses = NeighborAddresses::collect(&config.neighbors, listen);
     config.number_irr_members(&[]);
     check_blackhole(&root, &config);
     section_conflicts::check(&root, &config);

@@ -228,9 +228,14 @@ macro_rules! parts {
             differs: |old, new| old.$field != new.$field,
         }),*];
 
-        // The members in IRR data derive from the other parts, and the dynamic members from the sessions.
-        const _: fn(&Config) =
-            |Config { irr_members: _, dynamic_members: _, $($field: _),* }| {};
+        // The members in IRR data and the index of addresses derive from the other parts, and the dynamic members from the
+        // sessions.
+        const _: fn(&Config) = |Config {
+                                    irr_members: _,
+                                    dynamic_members: _,
+                                    addresses: _,
+                                    $($field: _),*
+                                }| {};
     };
 }
 

@@ -117,7 +117,7 @@ pub(super) fn read(
 }
 
 fn configured_settings(config: &Config, address: IpAddr) -> Option<NeighborSettings> {
-    let neighbor = config.neighbors.iter().find(|n| n.address == address)?;
+    let neighbor = config.neighbor(address)?;
     Some(NeighborSettings::new(config, neighbor))
 }
 
