@@ -48,7 +48,8 @@ fn percent(text: &str) -> Result<f64, String> {
 
 pub(crate) const APPLY: &str = "\
 Prints what changes, puts the configuration in force, and makes it the file that a start reads.
-Files that FILE names are relative to the daemon's own file. If there are errors, nothing changes.
+Relative paths in FILE mean the same as in the daemon's own file.
+If there are errors, nothing changes.
 
 With --confirm the daemon's own file stays as it is until `rutter confirm`. The daemon goes back to
 the configuration before

@@ -90,7 +90,7 @@ pub(crate) struct EnrichArgs {
     /// csv, or json for one object a line [default: by the first file's extension, else csv]
     #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) format: Option<FormatArg>,
-    /// The byte between CSV fields; `\\t` for a tab
+    /// The byte between CSV fields; `\t` for a tab
     #[arg(long, value_name = "C", default_value = ",")]
     pub(crate) delimiter: String,
     /// The first CSV row is data, not column names

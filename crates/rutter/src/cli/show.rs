@@ -1,6 +1,7 @@
 //! `rutter show …`.
 
 use clap::{Args, Subcommand};
+use rutter_policy::RejectReason;
 
 use super::FilterArgs;
 
@@ -65,7 +66,7 @@ pub(crate) enum Show {
         target: String,
     },
     /// Rejected routes with every reason and the evidence
-    #[command(after_help = REJECTED)]
+    #[command(after_help = rejected_help())]
     Rejected {
         /// Routes rejected for this reason: name or number
         #[arg(long, value_name = "REASON")]
@@ -98,9 +99,9 @@ pub(crate) enum Show {
 }
 
 const ROUTES: &str = "\
-A route is shown if it meets all conditions; they compare the route as received. With --advertised-to the attributes
-are those that the client is sent. A client is also sent a route that waits for its socket. The list is streamed: a million lines do not slow
-routing down.
+A route is shown if it meets all conditions; they compare the route as received.
+With --advertised-to, the attributes are those that the client is sent. A route that waits for
+its socket counts as sent. The list is streamed: a million lines do not slow routing down.
 
 Marks: `>` the best of its destination, `x` rejected, `s` stale, `S` long-lived stale.
 
@@ -114,13 +115,24 @@ Examples:
   rutter show routes --advertised-to AS64511 --count
   rutter show routes --best --json | jq -r '[.prefix, .peer.asn] | @tsv'";
 
-const REJECTED: &str = "\
-Reasons: as-path-too-long (1), bogon (2), global-black-list, own-lan (3), wrong-family (4), next-hop (5),
-first-as (6), invalid-asn (7), transit-free-asn (8), origin-not-in-as-set (9), not-global-unicast (10),
-client-black-list (11), prefix-not-in-as-set (12), prefix-length (13), rpki-invalid (14),
-never-via-route-servers (15), as-loop (20), role-leak (21), max-prefix (22), no-import-policy (23),
-as-set (24), martian (25), paths (26), originator-loop (27), cluster-loop (28), aspa-invalid (29).
-
-Examples:
-  rutter show rejected --peer AS64511
-  rutter show rejected --reason bogon";
+/// The help of `rutter show rejected`, with all reasons in lines of at most 96 characters.
+fn rejected_help() -> String {
+    let known = RejectReason::ALL
+        .iter()
+        .filter(|reason| **reason != RejectReason::Unknown);
+    let named: Vec<String> = known
+        .map(|reason| format!("{reason} ({})", reason.code()))
+        .collect();
+    let mut help = String::from("Reasons:");
+    let mut width = help.len();
+    for (i, reason) in named.iter().enumerate() {
+        let end = if i + 1 == named.len() { "." } else { "," };
+        if width + reason.len() + 2 > 96 {
+            help.push_str("\n ");
+            width = 1;
+        }
+        help.push_str(&format!(" {reason}{end}"));
+        width += reason.len() + 2;
+    }
+    help + "\n\nExamples:\n  rutter show rejected --peer AS64511\n  rutter show rejected --reason bogon"
+}
