@@ -122,6 +122,7 @@ pub(crate) fn apply(
     }
     let change = Change {
         own: &own,
+        name: &order.file,
         text: &text,
         by,
         action: "apply",
@@ -170,8 +171,10 @@ pub(crate) fn rollback(
         .lock()
         .find(number)
         .map_err(refused)?;
+    let name = format!("configuration {}", entry.number);
     let change = Change {
         own: &own_file(shared)?,
+        name: Path::new(&name),
         text: &entry.text,
         by,
         action: &format!("rollback to {}", entry.number),
@@ -225,6 +228,8 @@ pub(crate) fn history(shared: &Shared) -> Vec<HistoryRow> {
 /// A configuration that is to be put in force.
 struct Change<'a> {
     own: &'a Path,
+    /// The name of the text in errors.
+    name: &'a Path,
     text: &'a str,
     by: &'a str,
     action: &'a str,
@@ -294,7 +299,8 @@ impl Change<'_> {
         Ok(Applied { diff, message })
     }
 
-    /// Reads the configuration as the daemon's own file: files that it names are relative to that.
+    /// Reads the configuration as the daemon's own file: files that it names are relative to that. Errors name the text
+    /// where it comes from.
     fn load(&self, shared: &Shared) -> Result<Arc<Config>, ReloadError> {
         let source = ConfigSource::Text {
             name: self.own.to_owned(),
@@ -302,7 +308,12 @@ impl Change<'_> {
         };
         let running = Arc::clone(&shared.config.read());
         let loaded = source.load_to_replace(&running);
-        let loaded = loaded.map_err(ReloadError::Config)?;
+        let loaded = loaded.map_err(|mut errors| {
+            for error in errors.iter_mut().filter(|error| error.file == self.own) {
+                error.file = self.name.to_owned();
+            }
+            ReloadError::Config(errors)
+        })?;
         Ok(Arc::new(loaded.config))
     }
 

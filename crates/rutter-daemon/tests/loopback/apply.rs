@@ -105,6 +105,27 @@ fn a_configuration_is_applied_kept_and_rolled_back() {
 }
 
 #[test]
+fn errors_name_the_file_that_was_to_be_applied_or_the_number() {
+    let folder = Folder::new("applied-errors");
+    fs::write(folder.0.join("list.txt"), "9.9.9.0/24\n").expect("write");
+    let listed = member(1, 64501, "black-list = [{ file = \"list.txt\" }]");
+    let (_daemon, _) = start(&folder, 1, &listed);
+    let files = |answer: Vec<Line>| -> Vec<PathBuf> {
+        let file = |line| match line {
+            Line::ConfigError(row) => Some(PathBuf::from(row.file)),
+            _ => None,
+        };
+        answer.into_iter().filter_map(file).collect()
+    };
+    let answer = apply(&folder, "nonsense = 1", None, None);
+    assert_eq!(files(answer), [folder.0.join("next.toml")]);
+    assert_done(&apply(&folder, &member(1, 64501, ""), None, None));
+    fs::remove_file(folder.0.join("list.txt")).expect("remove");
+    let answer = ask(&folder, Request::Rollback { number: Some(1) });
+    assert_eq!(files(answer), [PathBuf::from("configuration 1")]);
+}
+
+#[test]
 fn a_change_that_nobody_confirms_goes_back() {
     let folder = Folder::new("unconfirmed");
     let (old, new) = (
