@@ -151,9 +151,12 @@ pub(crate) fn convert(
             value.note("not needed: `rutter show route` shows the state of each route, and clients never receive this community");
         }
     }
-    if let Some(value) = section.get("reject_cause_map") {
-        value.note("not converted: `rutter show rejected` shows the reasons in words; write your own numbers in reject_cause");
+    let mut of_reasons = Keys::default();
+    for (code, value) in section.section("reject_cause_map").entries() {
+        let forms = notations(Some(value), DynamicValue::Rtt);
+        of_reasons.strings(&quoted(&code), &texts(&forms));
     }
+    tags.table("reject-cause-map", &of_reasons);
     if let Some(policy) = well_known {
         keys.string("rfc1997", policy);
     }
@@ -217,11 +220,7 @@ fn notation(community: &Value<'_>, form: Form, dynamic: DynamicValue) -> Option<
     let (kind, fields) = match (form, fields.as_slice()) {
         (Form::Standard, [_, _]) | (Form::Large, [_, _, _]) => ("", fields.as_slice()),
         (Form::Extended, ["rt", rest @ ..]) if rest.len() == 2 => ("rt:", rest),
-        (Form::Extended, ["ro", ..]) => {
-            community
-                .error("Rutter knows extended communities of the type route target (rt:) alone");
-            return None;
-        }
+        (Form::Extended, ["ro", rest @ ..]) if rest.len() == 2 => ("ro:", rest),
         _ => {
             community.error(format!(
                 "`{text}` has not the form of this kind of community"

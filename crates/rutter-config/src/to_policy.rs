@@ -200,9 +200,12 @@ impl Config {
             (TagState::RejectCause, &tags.reject_cause),
             (TagState::RejectedRouteOf, &tags.rejected_route_announced_by),
         ];
+        let of_reasons = tags.reject_cause_map.iter();
+        let of_reasons = of_reasons.map(|(code, list)| (TagState::RejectedFor(*code), list));
         let custom = self.communities.custom.list.iter();
         let custom = custom.map(|one| (TagState::Custom(one.number), &one.notations));
         rows.into_iter()
+            .chain(of_reasons)
             .chain(custom)
             .flat_map(|(state, notations)| {
                 notations

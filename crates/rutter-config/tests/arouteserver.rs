@@ -82,6 +82,9 @@ cfg:
     do_not_announce_to_peers_with_rtt_higher_than: { lrg: "rs_as:64532:dyn_val" }
     prefix_present_in_as_set: { lrg: "rs_as:1001:1" }
     reject_cause: { lrg: "rs_as:1101:dyn_val" }
+    reject_cause_map:
+      7: { lrg: "rs_as:1102:7" }
+      14: { std: "65520:14", ext: "ro:65520:14" }
     rpki_bgp_origin_validation_valid: { lrg: "rs_as:1000:1" }
 "#;
 
@@ -188,6 +191,13 @@ fn the_files_become_a_whole_configuration() {
     assert_eq!(other.checks.irr, IrrCheck::Origin);
     assert!(other.session.passive);
     assert_eq!(config.communities.aliases.len(), 1);
+    let of_reasons = config.communities.tags.reject_cause_map.iter();
+    let of_reasons = of_reasons.flat_map(|(code, list)| list.iter().map(move |n| (*code, n)));
+    let of_reasons: Vec<String> = of_reasons.map(|(code, n)| format!("{code}: {n}")).collect();
+    assert_eq!(
+        of_reasons,
+        ["7: self:1102:7", "14: 65520:14", "14: ro:65520:14"]
+    );
     let notes: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
     let about = |what: &str| notes.iter().any(|note| note.contains(what));
     assert!(
@@ -252,7 +262,12 @@ fn what_cannot_be_honoured_is_refused_by_name() {
         "max_as_path_len: 40\n     x: [",
         "not valid YAML",
     );
-    refused("\"rt:0:rs_as\"", "\"ro:0:rs_as\"", "route target");
+    refused("\"rt:0:rs_as\"", "\"rx:0:rs_as\"", "has not the form");
+    refused(
+        "{ lrg: \"rs_as:1102:7\" }",
+        "{ lrg: \"rs_as:1102:dyn_val\" }",
+        "has a variable field",
+    );
     refused(
         "length: 24\n        exact",
         "length: 33\n        exact",

@@ -4,7 +4,7 @@ use rutter_net::{Asn, Community, ExtendedCommunity, LargeCommunity};
 use rutter_wire::attr::Attributes;
 
 use crate::notation::{Match, match_fields};
-use crate::{Action, ActionCommunity, ExportSettings, Field, Notation};
+use crate::{Action, ActionCommunity, ExportSettings, ExtendedKind, Field, Notation};
 
 /// A community that matched an action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,7 +22,7 @@ type Rule<const N: usize> = (Action, [Field; N]);
 #[derive(Debug)]
 pub(crate) struct ActionTable {
     standard: Vec<Rule<2>>,
-    extended: Vec<Rule<2>>,
+    extended: Vec<(ExtendedKind, Rule<2>)>,
     large: Vec<Rule<3>>,
     aliases: Vec<(u16, Asn)>,
 }
@@ -55,8 +55,9 @@ impl ActionTable {
                 Notation::Standard(fields) => {
                     table.standard.push((action.action, resolve(fields, local)));
                 }
-                Notation::Extended(fields) => {
-                    table.extended.push((action.action, resolve(fields, local)));
+                Notation::Extended(kind, fields) => {
+                    let rule = (action.action, resolve(fields, local));
+                    table.extended.push((kind, rule));
                 }
                 Notation::Large(fields) => {
                     table.large.push((action.action, resolve(fields, local)))
@@ -100,9 +101,7 @@ impl ActionTable {
 
     pub(crate) fn extended(&self, community: ExtendedCommunity) -> Option<Hit> {
         let [kind, subtype, a, b, c, d, e, f] = community.0;
-        if subtype != ROUTE_TARGET {
-            return None;
-        }
+        let wanted = ExtendedKind::of_subtype(subtype)?;
         let parts = match kind {
             TWO_OCTET_AS => [
                 u32::from_be_bytes([0, 0, a, b]),
@@ -114,7 +113,8 @@ impl ActionTable {
             ],
             _ => return None,
         };
-        find(&self.extended, parts)
+        let of_kind = self.extended.iter().filter(|(kind, _)| *kind == wanted);
+        find(of_kind.map(|(_, rule)| rule), parts)
     }
 
     pub(crate) fn large(&self, community: LargeCommunity) -> Option<Hit> {
@@ -125,8 +125,11 @@ impl ActionTable {
     }
 }
 
-fn find<const N: usize>(rules: &[Rule<N>], parts: [u32; N]) -> Option<Hit> {
-    rules.iter().find_map(|(action, fields)| {
+fn find<'a, const N: usize>(
+    rules: impl IntoIterator<Item = &'a Rule<N>>,
+    parts: [u32; N],
+) -> Option<Hit> {
+    rules.into_iter().find_map(|(action, fields)| {
         let Match { variable, step } = match_fields(fields, parts)?;
         Some(Hit {
             action: *action,
@@ -143,8 +146,6 @@ fn resolve<const N: usize>(fields: [Field; N], local: u32) -> [Field; N] {
     })
 }
 
-/// The subtype of a route target (RFC 4360 §4).
-const ROUTE_TARGET: u8 = 0x02;
 /// The type of a two-octet AS specific community (RFC 4360 §3.1).
 const TWO_OCTET_AS: u8 = 0x00;
 /// The type of a four-octet AS specific community (RFC 5668).

@@ -5,7 +5,7 @@ use rutter_rpki::{PathState, Rov};
 
 use crate::notation::match_fields;
 use crate::origin_state_community;
-use crate::{Class, Field, IrrPrefix, Notation, ParseNotationError, RejectReason};
+use crate::{Class, ExtendedKind, Field, IrrPrefix, Notation, ParseNotationError, RejectReason};
 
 /// A property of a class that a community can mark.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -42,12 +42,14 @@ pub enum TagState {
     RejectCause,
     /// The same; the notation has the field `peer`, the AS of the neighbor that announced the route.
     RejectedRouteOf,
+    /// The route failed a check whose reason has this number ([`RejectReason::code`]), and is accepted nevertheless.
+    RejectedFor(u16),
     /// The mark of a custom informational community, by number.
     Custom(u8),
 }
 
 impl TagState {
-    /// All properties but custom ones, with their keys in the configuration file.
+    /// All properties without a number, with their keys in the configuration file.
     pub const ALL: [(TagState, &'static str); 16] = [
         (TagState::OriginValid, "rpki-valid"),
         (TagState::OriginInvalid, "rpki-invalid"),
@@ -73,7 +75,10 @@ impl TagState {
     /// The key in the configuration file.
     pub fn key(self) -> &'static str {
         let row = Self::ALL.iter().find(|(state, _)| *state == self);
-        row.map_or("custom", |(_, key)| key)
+        match self {
+            TagState::RejectedFor(_) => "reject-cause-map",
+            _ => row.map_or("custom", |(_, key)| key),
+        }
     }
 
     /// Returns whether a class has the property.
@@ -94,6 +99,7 @@ impl TagState {
             TagState::IrrPrefixByRegistroBr => class.irr_prefix == Some(IrrPrefix::RegistroBr),
             TagState::WhiteListed => class.irr_prefix == Some(IrrPrefix::WhiteListed),
             TagState::RejectCause | TagState::RejectedRouteOf => class.failed.is_some(),
+            TagState::RejectedFor(code) => class.failed.is_some_and(|one| one.code() == code),
             TagState::Custom(number) => class.custom.has(number),
         }
     }
@@ -173,9 +179,9 @@ impl ClassTagTable {
                     let [high, low] = fields.map(|field| value(field, variable) as u16);
                     out.standard.push(Community::new(high, low));
                 }
-                Notation::Extended(fields) => {
+                Notation::Extended(kind, fields) => {
                     let [high, low] = fields.map(|field| value(field, variable));
-                    out.extended.push(route_target(high, low));
+                    out.extended.push(extended(kind, high, low));
                 }
                 Notation::Large(fields) => {
                     let [global, local1, local2] = fields.map(|field| value(field, variable));
@@ -210,12 +216,12 @@ impl ClassTagTable {
     pub(crate) fn is_extended(&self, community: ExtendedCommunity) -> bool {
         self.send_origin_state && origin_state_community::is_origin_state(community)
             || self.any(|notation| match notation {
-                Notation::Extended([a, b]) => {
+                Notation::Extended(kind, [a, b]) => {
                     let codes = RejectReason::ALL
                         .iter()
                         .map(|reason| u32::from(reason.code()));
                     { codes }
-                        .any(|code| route_target(value(*a, code), value(*b, code)) == community)
+                        .any(|code| extended(*kind, value(*a, code), value(*b, code)) == community)
                 }
                 _ => false,
             })
@@ -241,7 +247,7 @@ fn resolved(notation: Notation, local: u32) -> Notation {
     };
     match notation {
         Notation::Standard(fields) => Notation::Standard(fields.map(resolve)),
-        Notation::Extended(fields) => Notation::Extended(fields.map(resolve)),
+        Notation::Extended(kind, fields) => Notation::Extended(kind, fields.map(resolve)),
         Notation::Large(fields) => Notation::Large(fields.map(resolve)),
     }
 }
@@ -254,17 +260,20 @@ fn value(field: Field, variable: u32) -> u32 {
     }
 }
 
-fn route_target(high: u32, low: u32) -> ExtendedCommunity {
-    const ROUTE_TARGET: u8 = 0x02;
+fn extended(kind: ExtendedKind, high: u32, low: u32) -> ExtendedCommunity {
     match u16::try_from(high) {
-        Ok(asn) => ExtendedCommunity::two_octet_as(ROUTE_TARGET, asn, low),
-        Err(_) => ExtendedCommunity::four_octet_as(ROUTE_TARGET, high, low as u16),
+        Ok(asn) => ExtendedCommunity::two_octet_as(kind.subtype(), asn, low),
+        Err(_) => ExtendedCommunity::four_octet_as(kind.subtype(), high, low as u16),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn route_target(high: u32, low: u32) -> ExtendedCommunity {
+        extended(ExtendedKind::RouteTarget, high, low)
+    }
 
     fn table(tags: &[(TagState, &str)], send_origin_state: bool) -> ClassTagTable {
         let tag = |(state, notation): &(TagState, &str)| {
@@ -296,6 +305,31 @@ mod tests {
         let state = ExtendedCommunity([0x43, 0, 0, 0, 0, 0, 0, 2]);
         assert_eq!(tags.extended, [route_target(64_500, 4), state]);
         assert_eq!(table.tags_of(Class::PLAIN, Asn(1)), Tags::default());
+    }
+
+    /// Each reason may have a community of its own, beside the one with its number.
+    #[test]
+    fn a_reason_gets_its_own_communities() {
+        let tags = [
+            (TagState::RejectCause, "self:1101:code"),
+            (TagState::RejectedFor(13), "self:2:13"),
+            (TagState::RejectedFor(13), "ro:64500:13"),
+            (TagState::RejectedFor(14), "self:2:14"),
+        ];
+        let table = table(&tags, false);
+        let failed = |reason| Class {
+            failed: Some(reason),
+            ..Class::PLAIN
+        };
+        let tags = table.tags_of(failed(RejectReason::PrefixLength), Asn(1));
+        let large = ["64500:1101:13", "64500:2:13"].map(|text| text.parse().unwrap());
+        assert_eq!(tags.large, large);
+        let own = extended(ExtendedKind::RouteOrigin, 64_500, 13);
+        assert_eq!(tags.extended, [own]);
+        assert!(table.is_extended(own));
+        assert!(!table.is_extended(route_target(64_500, 13)));
+        let tags = table.tags_of(failed(RejectReason::Bogon), Asn(1));
+        assert_eq!(tags.large, ["64500:1101:2".parse().unwrap()]);
     }
 
     #[test]

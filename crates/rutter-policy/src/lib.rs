@@ -61,7 +61,7 @@ pub use import_policy::{AttrVerdict, ImportPolicy};
 pub use import_settings::{ImportRule, ImportSettings, LengthRange, TRANSIT_FREE};
 pub use marked_prefixes::MarkedPrefixes;
 pub use next_hop::{NextHop, NextHopRule};
-pub use notation::{Field, Notation, ParseNotationError};
+pub use notation::{ExtendedKind, Field, Notation, ParseNotationError};
 pub use only_to_customer::{OtcEgress, OtcIngress, Role, otc_on_receive, otc_on_send};
 pub use prefix_match::{BOGONS_V4, BOGONS_V6, PrefixMatch};
 pub use recipient::Recipient;

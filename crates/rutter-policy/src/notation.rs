@@ -31,22 +31,56 @@ impl Field {
     }
 }
 
+/// The kind of an extended community.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ExtendedKind {
+    /// `rt:`, a route target (RFC 4360 §4).
+    RouteTarget,
+    /// `ro:`, a route origin (RFC 4360 §5).
+    RouteOrigin,
+}
+
+impl ExtendedKind {
+    const ALL: [ExtendedKind; 2] = [ExtendedKind::RouteTarget, ExtendedKind::RouteOrigin];
+
+    /// The subtype in the community.
+    pub const fn subtype(self) -> u8 {
+        match self {
+            ExtendedKind::RouteTarget => 0x02,
+            ExtendedKind::RouteOrigin => 0x03,
+        }
+    }
+
+    /// The kind of a subtype.
+    pub fn of_subtype(subtype: u8) -> Option<Self> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|kind| kind.subtype() == subtype)
+    }
+
+    const fn prefix(self) -> &'static str {
+        match self {
+            ExtendedKind::RouteTarget => "rt:",
+            ExtendedKind::RouteOrigin => "ro:",
+        }
+    }
+}
+
 /// An action community or an informational community as written in the configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Notation {
     /// Two fields of 16 bits.
     Standard([Field; 2]),
-    /// `rt:` and two fields: a two-octet or four-octet AS specific route target.
-    Extended([Field; 2]),
+    /// `rt:` or `ro:` and two fields: a two-octet or four-octet AS specific community.
+    Extended(ExtendedKind, [Field; 2]),
     /// Three fields of 32 bits.
     Large([Field; 3]),
 }
 
 impl Notation {
-    /// The fields, without the `rt` of an extended community.
+    /// The fields, without the `rt` or `ro` of an extended community.
     pub fn fields(&self) -> &[Field] {
         match self {
-            Notation::Standard(fields) | Notation::Extended(fields) => fields,
+            Notation::Standard(fields) | Notation::Extended(_, fields) => fields,
             Notation::Large(fields) => fields,
         }
     }
@@ -98,7 +132,7 @@ impl Notation {
     pub fn overlaps(&self, other: &Notation, local: Asn) -> bool {
         let largest = match self {
             Notation::Standard(_) => u32::from(u16::MAX),
-            Notation::Extended(_) | Notation::Large(_) => u32::MAX,
+            Notation::Extended(..) | Notation::Large(_) => u32::MAX,
         };
         let values = |field: &Field| match *field {
             Field::Number(number) | Field::Times(number, _) => (number, number),
@@ -109,7 +143,11 @@ impl Notation {
             Field::Code => (0, u32::from(u16::MAX)),
         };
         let mut pairs = self.fields().iter().zip(other.fields());
-        std::mem::discriminant(self) == std::mem::discriminant(other)
+        let is_same_kind = match (self, other) {
+            (Notation::Extended(one, _), Notation::Extended(other, _)) => one == other,
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        };
+        is_same_kind
             && pairs.all(|(one, two)| {
                 let ((from, to), (other_from, other_to)) = (values(one), values(two));
                 from <= other_to && other_from <= to
@@ -138,8 +176,8 @@ impl fmt::Display for Field {
 
 impl fmt::Display for Notation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Notation::Extended(_) = self {
-            f.write_str("rt:")?;
+        if let Notation::Extended(kind, _) = self {
+            f.write_str(kind.prefix())?;
         }
         let fields: Vec<String> = self.fields().iter().map(Field::to_string).collect();
         f.write_str(&fields.join(":"))
@@ -169,20 +207,22 @@ impl FromStr for Notation {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let error = |why: &str| ParseNotationError(format!("`{text}`: {why}"));
-        let (extended, bare) = match text.strip_prefix("rt:") {
-            Some(bare) => (true, bare),
-            None => (false, text),
-        };
+        let mut kinds = ExtendedKind::ALL.into_iter();
+        let extended = kinds.find_map(|kind| Some((kind, text.strip_prefix(kind.prefix())?)));
+        let bare = extended.map_or(text, |(_, bare)| bare);
         let fields = bare
             .split(':')
             .map(|field| read_field(field).map_err(|why| error(&why)))
             .collect::<Result<Vec<Field>, _>>()?;
         let notation = match (extended, fields.as_slice()) {
-            (false, &[a, b]) => Notation::Standard([a, b]),
-            (false, &[a, b, c]) => Notation::Large([a, b, c]),
-            (true, &[a, b]) => Notation::Extended([a, b]),
-            (true, _) => return Err(error("an extended community is `rt:` and two fields")),
-            (false, _) => return Err(error("write two fields (standard) or three (large)")),
+            (None, &[a, b]) => Notation::Standard([a, b]),
+            (None, &[a, b, c]) => Notation::Large([a, b, c]),
+            (Some((kind, _)), &[a, b]) => Notation::Extended(kind, [a, b]),
+            (Some(_), _) => {
+                let why = "an extended community is `rt:` or `ro:` and two fields";
+                return Err(error(why));
+            }
+            (None, _) => return Err(error("write two fields (standard) or three (large)")),
         };
         notation.check().map_err(|why| error(&why))?;
         Ok(notation)
@@ -296,6 +336,8 @@ mod tests {
             "64512:4200000000:1",
             "self:1100:code",
             "rt:self:7",
+            "ro:0:peer",
+            "ro:self:101..103",
         ] {
             assert_eq!(text.parse::<Notation>().unwrap().to_string(), text);
         }
@@ -306,7 +348,8 @@ mod tests {
         for (text, why) in [
             ("peer", "write two fields"),
             ("1:2:3:4", "write two fields"),
-            ("rt:1:2:3", "`rt:` and two fields"),
+            ("rt:1:2:3", "`rt:` or `ro:` and two fields"),
+            ("ro:1", "`rt:` or `ro:` and two fields"),
             ("0:pear", "`pear` is not a number"),
             ("peer:peer", "`peer` may appear only once"),
             ("rtt:rtt", "only one field may be `peer` or `rtt`"),
@@ -347,6 +390,7 @@ mod tests {
             ("0:peer", "1:peer"),
             ("0:peer", "0:0"),
             ("0:peer", "rt:0:peer"),
+            ("ro:0:peer", "rt:0:peer"),
             ("65501..65503:peer", "65504:peer"),
             ("self:1:peer", "self:2:peer"),
             ("self:peer", "0:peer"),

@@ -84,6 +84,17 @@ fn clients_that_receive_a_route() {
     }
 }
 
+/// A route target and a route origin with equal numbers are different communities.
+#[test]
+fn a_route_origin_may_be_an_action() {
+    let actions = || settings(&[("not-to-any", "rt:0:self"), ("not-to-peer", "ro:0:peer")]);
+    let not_to_7 = audience(actions(), "ro:0:7");
+    assert!(!not_to_7.allows(Asn(7)) && not_to_7.allows(Asn(8)));
+    assert!(audience(actions(), "rt:0:7").is_everyone());
+    assert!(audience(actions(), "ro:0:64500").allows(Asn(7)));
+    assert!(!audience(actions(), "rt:0:64500").allows(Asn(7)));
+}
+
 #[test]
 fn only_to_peer_excludes_the_others() {
     let only = settings(&[("only-to-peer", "self:1:peer"), ("not-to-peer", "0:peer")]);

@@ -1,7 +1,9 @@
 //! `[communities.tags]`: informational communities, which Rutter adds to the routes that it advertises.
 
+use std::collections::BTreeMap;
+
 use rutter_net::Asn;
-use rutter_policy::{ActionCommunity, Field, Notation};
+use rutter_policy::{ActionCommunity, Field, Notation, RejectReason};
 
 use crate::key_rows::{KeyRows, section};
 use crate::toml_values::{Item, Section};
@@ -57,6 +59,9 @@ section! {
         /// The AS of the member that announced a route with `reject-cause`.
         "rejected-route-announced-by": "notations with `peer`", default "none", reload Reevaluates
             => rejected_route_announced_by: Vec<Notation> = Vec::new(), read |i| with_field(i, Field::Peer);
+        /// Communities for single reasons, by their numbers, beside `reject-cause`.
+        "reject-cause-map": "`{ \"7\" = \"self:1102:7\" }`", default "none", reload Reevaluates
+            => reject_cause_map: BTreeMap<u16, Vec<Notation>> = BTreeMap::new(), read reject_cause_map;
     }
 }
 
@@ -69,9 +74,11 @@ impl Tags {
         known: &mut Vec<(Notation, String)>,
     ) {
         for key in Tags::KEYS {
-            let items = section
-                .get(key.name)
-                .map_or_else(Vec::new, |item| item.list());
+            let items = section.get(key.name).map_or_else(Vec::new, |item| {
+                let entries = entries(&item).into_iter().flatten();
+                let inner: Vec<Item<'_>> = entries.flat_map(|(_, item)| item.list()).collect();
+                if inner.is_empty() { item.list() } else { inner }
+            });
             for item in items {
                 let Some(tag) = item.as_str().and_then(|text| text.parse().ok()) else {
                     continue;
@@ -115,6 +122,41 @@ pub(crate) fn check_tag(
             "write another number, or a large community that no action uses",
         );
     }
+}
+
+/// Reads communities by the numbers of reasons.
+fn reject_cause_map(item: &Item<'_>) -> Option<BTreeMap<u16, Vec<Notation>>> {
+    let example = "{ \"7\" = \"self:1102:7\" }";
+    let Some(entries) = entries(item) else {
+        item.error("expected a table", format!("write {example}"));
+        return None;
+    };
+    let mut map = BTreeMap::new();
+    for (number, item) in entries {
+        let is_code = |code: &u16| RejectReason::ALL.iter().any(|one| one.code() == *code);
+        match number.parse().ok().filter(is_code) {
+            Some(code) => drop(map.insert(code, plain(&item).unwrap_or_default())),
+            None => item.error(
+                format!("`{number}` is not the number of a reason"),
+                format!("write {example}; the reasons are in docs/config.md"),
+            ),
+        }
+    }
+    Some(map)
+}
+
+/// The entries of a table; `None` for another value.
+fn entries<'a>(item: &Item<'a>) -> Option<Vec<(&'a str, Item<'a>)>> {
+    let entry = |(name, value): (&'a toml::Spanned<toml::de::DeString<'a>>, _)| {
+        let name = name.get_ref().as_ref();
+        let item = Item {
+            source: item.source,
+            key: format!("{}.{name}", item.key),
+            value,
+        };
+        (name, item)
+    };
+    Some(item.table()?.iter().map(entry).collect())
 }
 
 /// Reads communities without a variable field.

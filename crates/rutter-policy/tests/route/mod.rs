@@ -11,7 +11,7 @@ use rutter_wire::attr::{AttrContext, Attributes, OPTIONAL, TRANSITIVE, code, par
 pub struct Route {
     /// `"64501 64502 {64503 64504}"`.
     pub path: String,
-    /// Standard (`64500:1`), large (`64500:1:2`) and extended (`rt:1:2`) communities.
+    /// Standard (`64500:1`), large (`64500:1:2`) and extended (`rt:1:2`, `ro:1:2`) communities.
     pub communities: Vec<String>,
     /// The values of Origin Validation State communities (RFC 8097).
     pub origin_states: Vec<u8>,
@@ -42,8 +42,11 @@ impl Route {
         write_attr(&mut out, TRANSITIVE, code::AS_PATH, &as_path(&self.path));
         let (mut standard, mut extended, mut large) = (Vec::new(), Vec::new(), Vec::new());
         for text in &self.communities {
-            match text.strip_prefix("rt:") {
-                Some(bare) => extended.extend(route_target(bare).0),
+            let subtypes = [("rt:", 2), ("ro:", 3)].into_iter();
+            let mut bare =
+                subtypes.filter_map(|(name, subtype)| Some((subtype, text.strip_prefix(name)?)));
+            match bare.next() {
+                Some((subtype, bare)) => extended.extend(as_specific(subtype, bare).0),
                 None if text.matches(':').count() == 1 => {
                     standard.extend(text.parse::<Community>().unwrap().0.to_be_bytes());
                 }
@@ -109,12 +112,12 @@ pub fn addr(text: &str) -> IpAddr {
     text.parse().unwrap()
 }
 
-fn route_target(text: &str) -> ExtendedCommunity {
+fn as_specific(subtype: u8, text: &str) -> ExtendedCommunity {
     let (high, low) = text.split_once(':').unwrap();
     let (high, low): (u32, u32) = (high.parse().unwrap(), low.parse().unwrap());
     match u16::try_from(high) {
-        Ok(asn) => ExtendedCommunity::two_octet_as(2, asn, low),
-        Err(_) => ExtendedCommunity::four_octet_as(2, high, low as u16),
+        Ok(asn) => ExtendedCommunity::two_octet_as(subtype, asn, low),
+        Err(_) => ExtendedCommunity::four_octet_as(subtype, high, low as u16),
     }
 }
 
