@@ -8,12 +8,13 @@ use parking_lot::{Mutex, MutexGuard};
 use rutter_api::{SourceAction, SourceRow};
 use rutter_config::Config;
 use rutter_policy::FilterData;
-use rutter_sources::irr::IrrSource;
-use rutter_sources::rpki::RpkiSource;
+use rutter_sources::irr::{self, IrrSource};
+use rutter_sources::rpki::{self, RpkiSource};
 use rutter_sources::{SourceStatus, unix_seconds};
 
+use crate::irr_settings::irr_settings;
 use crate::shared::Shared;
-use crate::source_slot::{Slot, SourceSlot};
+use crate::source_slot::{ConfiguredSource, Slot, SourceSlot};
 
 /// The sources of outside data.
 #[derive(Default)]
@@ -110,6 +111,32 @@ impl FilterSources {
             irr: Some(self.irr.refused()?),
             ..data.clone()
         })
+    }
+
+    /// The data that the table would have under another configuration, as far as they are known now: sources that have
+    /// files alone are read, and sources that the configuration lacks have no data. The others keep those in force.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub(crate) fn preview(config: &Config, data: &FilterData) -> Result<FilterData, String> {
+        let mut data = data.clone();
+        match &config.rpki {
+            None => RpkiSource::put(&mut data, None),
+            Some(rpki) if rpki.rtr.is_empty() => {
+                let read = rpki::data_of_files(&rpki.vrps, rpki.aspa)?;
+                RpkiSource::put(&mut data, Some(read));
+            }
+            Some(_) => {}
+        }
+        match irr_settings(config) {
+            None => IrrSource::put(&mut data, None),
+            Some(settings) => {
+                if let Some(read) = irr::data_of_files(&settings) {
+                    IrrSource::put(&mut data, Some(Arc::new(read?)));
+                }
+            }
+        }
+        Ok(data)
     }
 
     fn unknown(&self, name: &str) -> String {

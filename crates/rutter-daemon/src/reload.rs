@@ -39,7 +39,8 @@ pub(crate) fn compare(shared: &Shared, file: Option<&Path>) -> Result<Diff, Relo
     Ok(rutter_config::diff(&shared.config.read(), &new))
 }
 
-/// Calls `each` with every route on which a reload of `file`, or of the daemon's own file, would change the verdict.
+/// Calls `each` with every route on which a reload of `file`, or of the daemon's own file, would change the verdict. Files
+/// with outside data are read; answers of servers are those in force.
 pub(crate) fn preview(
     shared: &Shared,
     file: Option<&Path>,
@@ -51,7 +52,8 @@ pub(crate) fn preview(
         Some(held) => previewed_policy(&new, &held.neighbor),
         None => PreviewedPolicy::Same,
     };
-    snapshot.preview(policy_of, snapshot.filter_data(), each);
+    let data = FilterSources::preview(&new, snapshot.filter_data()).map_err(ReloadError::Other)?;
+    snapshot.preview(policy_of, &data, each);
     Ok(())
 }
 

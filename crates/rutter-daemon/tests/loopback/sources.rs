@@ -168,8 +168,14 @@ fn an_exchange_rejects_routes_that_are_not_registered() {
         name: "irr".into(),
         action: SourceAction::Accept,
     };
-    ask(&folder, request);
+    let answer = ask(&folder, request.clone());
+    assert!(matches!(answer.last(), Some(Line::Done(_))), "{answer:?}");
     two.expect_table(&["9.9.9.0/24"]);
+    let nothing = ask(&folder, request);
+    assert!(
+        format!("{nothing:?}").contains("nothing waits to be accepted"),
+        "{nothing:?}"
+    );
 }
 
 /// No section names the AS of the neighbor. Its registrations count once it is connected; those of others do not.
@@ -199,4 +205,46 @@ fn registrations_of_a_dynamic_neighbor_count_while_it_is_connected() {
     let mut three = Speaker::establish(130, 64503, address);
     three.announce(&["8.8.8.0/24"], &[]);
     two.expect_table(&["8.8.8.0/24"]);
+}
+
+/// The files of another configuration are read for the answer, and change nothing.
+#[test]
+fn the_routes_of_a_difference_are_judged_by_the_files_of_the_new_configuration() {
+    let folder = Folder::new("diff-data");
+    let (_daemon, address) = start(&folder, 1, &two_members());
+    let mut one = Speaker::establish(1, 64501, address);
+    let mut two = Speaker::establish(2, 64502, address);
+    one.announce(&["8.8.8.0/24", "9.9.9.0/24"], &[]);
+    two.expect_table(&["8.8.8.0/24", "9.9.9.0/24"]);
+
+    let (vrps, list) = (folder.0.join("vrps.json"), folder.0.join("list.txt"));
+    let rejected = |sections: &str| {
+        let file = folder.0.join("new.toml");
+        let more = format!("{}{}{sections}", two_members(), state(&folder));
+        std::fs::write(&file, text(&folder, 1, &more)).expect("write");
+        let diff = Request::Diff {
+            file: Some(file),
+            routes: Some(10),
+        };
+        let lines = ask(&folder, diff);
+        let rejected = lines.iter().filter_map(|line| match line {
+            Line::RouteChange(row) => Some(row.prefix.to_string()),
+            Line::Error { message, .. } => Some(message.clone()),
+            _ => None,
+        });
+        rejected.collect::<Vec<String>>()
+    };
+    let rpki = format!("[rpki]\nvrps = \"{}\"\n", vrps.display());
+    let missing = rejected(&rpki);
+    assert!(missing[0].contains("vrps.json"), "{missing:?}");
+    std::fs::write(&vrps, vrp(64_502)).expect("write");
+    assert_eq!(rejected(&rpki), ["8.8.8.0/24"]);
+
+    std::fs::write(&list, "8.8.8.0/24\n").expect("write");
+    let irr = format!(
+        "[irr]\nfiles = {{ \"AS64501\" = \"{}\" }}\n",
+        list.display()
+    );
+    assert_eq!(rejected(&irr), ["9.9.9.0/24"]);
+    two.expect_table(&["8.8.8.0/24", "9.9.9.0/24"]);
 }

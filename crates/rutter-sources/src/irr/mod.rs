@@ -4,6 +4,7 @@ mod as_set_limits;
 mod assemble;
 mod bgpq4_json;
 mod copy;
+mod data_of_files;
 mod decision;
 mod fetch;
 mod file_stamp;
@@ -29,6 +30,7 @@ mod wanted;
 mod whois_dumps;
 
 pub use as_set_limits::AsSetLimits;
+pub use data_of_files::data_of_files;
 pub use irrd_limits::IrrdLimits;
 pub use irrd_reply::{IrrdReply, IrrdReplyError};
 pub use list_file::ListSummary;

@@ -12,6 +12,22 @@ use super::document_file::read_rpki_data;
 use super::live_data::LiveRpkiData;
 use super::origin::Origin;
 
+/// Reads the data that a source with these files, and without validators, would have.
+///
+/// # Errors
+/// If a file cannot be read.
+pub fn data_of_files(paths: &[PathBuf], aspa: bool) -> Result<LiveRpkiData, String> {
+    let mut files = Files::default();
+    files.set_paths(paths);
+    match files.read(true, Instant::now()).into_iter().next() {
+        Some(error) => Err(error),
+        None => {
+            let contents = files.files.iter().filter_map(|file| file.content.as_ref());
+            Ok(merge(contents, aspa))
+        }
+    }
+}
+
 /// The configured files with their last good contents.
 #[derive(Debug, Default)]
 pub(super) struct Files {
