@@ -10,6 +10,7 @@ use hashbrown::hash_table::Entry;
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
 use triomphe::Arc;
 
+use crate::adj_rib_in::index_growth::{GROWS_AT_ONCE, Growth};
 use crate::adj_rib_in::prefix_lengths::PrefixLengths;
 use crate::adj_rib_in::route::Route;
 use crate::adj_rib_in::routes::Routes;
@@ -125,7 +126,11 @@ pub(crate) struct Table<K> {
     books: Vec<Arc<Book<K>>>,
     /// All ids below this were given out once. Above it the last page is padded with destinations without routes.
     end: Id,
+    /// Without the entries that [`Table::growth`] has not moved.
     index: HashTable<Id>,
+    growth: Option<Box<Growth>>,
+    /// The number of destinations.
+    len: usize,
     free: Vec<Id>,
     seed: u64,
     /// Shared by all shards.
@@ -138,6 +143,8 @@ impl<K: Key> Table<K> {
             books: Vec::new(),
             end: 0,
             index: HashTable::new(),
+            growth: None,
+            len: 0,
             free: Vec::new(),
             seed,
             lengths,
@@ -146,7 +153,11 @@ impl<K: Key> Table<K> {
 
     pub fn find(&self, prefix: K) -> Option<Id> {
         let at = |id: &Id| self.get(*id).prefix == prefix;
-        self.index.find(prefix.seeded_hash(self.seed), at).copied()
+        let hash = prefix.seeded_hash(self.seed);
+        match self.index.find(hash, at) {
+            Some(id) => Some(*id),
+            None => self.growth.as_ref()?.find(hash, at),
+        }
     }
 
     /// Looks many prefixes up and appends the results to `found`. The cache misses of one step are independent, so
@@ -157,7 +168,8 @@ impl<K: Key> Table<K> {
         let likely = |prefix: K| self.index.find(prefix.seeded_hash(self.seed), |_| true);
         found.extend(prefixes.clone().map(|prefix| likely(prefix).copied()));
         for (slot, prefix) in found[start..].iter_mut().zip(prefixes) {
-            if slot.is_some_and(|id| self.get(id).prefix != prefix) {
+            let is_other = |id| self.get(id).prefix != prefix;
+            if slot.map_or(self.growth.is_some(), is_other) {
                 *slot = self.find(prefix);
             }
         }
@@ -179,6 +191,11 @@ impl<K: Key> Table<K> {
         if self.index.len() == self.index.capacity() && self.free.len() <= self.index.len() {
             self.grow_index();
         }
+        if self.growth.is_some()
+            && let Some(id) = self.continue_growth(prefix)
+        {
+            return id;
+        }
         let (books, seed) = (&self.books, self.seed);
         let held = |id: &Id| held(books, *id).prefix;
         let entry = self.index.entry(
@@ -199,50 +216,76 @@ impl<K: Key> Table<K> {
         }
         slot(&mut self.books, id).prefix = prefix;
         self.lengths.add(prefix.into().len());
+        self.len += 1;
         vacant.insert(id);
         id
     }
 
     /// Makes room in the index of an empty table.
     pub fn reserve(&mut self, destinations: usize) {
-        if self.index.is_empty() {
+        if self.len == 0 {
+            self.growth = None;
             self.index = HashTable::with_capacity(destinations);
         }
     }
 
     /// Doubles the index in the order of ids. An index that grows on its own reads the destinations in the order of
-    /// their hashes, with a cache miss for each.
+    /// their hashes, with a cache miss for each. A large index grows in slices: to move a million entries takes longer than
+    /// other neighbors may wait for the shard.
     #[cold]
     fn grow_index(&mut self) {
-        let mut unused = self.free.clone();
-        unused.sort_unstable();
-        let mut unused = unused.into_iter().peekable();
-        let mut index = HashTable::with_capacity(2 * self.index.len());
-        for id in 0..self.end {
-            if unused.next_if_eq(&id).is_none() {
-                let hash = |id: &Id| self.get(*id).prefix.seeded_hash(self.seed);
-                index.insert_unique(hash(&id), id, hash);
-            }
+        self.finish_growth();
+        let larger = HashTable::with_capacity(2 * self.index.len());
+        let is_large = self.index.len() >= GROWS_AT_ONCE;
+        let old = std::mem::replace(&mut self.index, larger);
+        self.growth = Some(Box::new(Growth::begin(old, self.end, &self.free)));
+        if !is_large {
+            self.finish_growth();
         }
-        self.index = index;
+    }
+
+    /// Moves some entries to the new index. Returns the id of a prefix that has not moved.
+    #[cold]
+    fn continue_growth(&mut self, prefix: K) -> Option<Id> {
+        let growth = self.growth.as_mut()?;
+        let (books, seed) = (&self.books, self.seed);
+        let hash = |id: &Id| held(books, *id).prefix.seeded_hash(seed);
+        let is_over = growth.step(&mut self.index, hash);
+        let found = growth.find(prefix.seeded_hash(seed), |id| {
+            held(books, *id).prefix == prefix
+        });
+        if is_over {
+            self.growth = None;
+        }
+        found
+    }
+
+    fn finish_growth(&mut self) {
+        let (books, seed) = (&self.books, self.seed);
+        let hash = |id: &Id| held(books, *id).prefix.seeded_hash(seed);
+        if let Some(growth) = self.growth.take() {
+            growth.finish(&mut self.index, hash);
+        }
     }
 
     /// Frees a destination without routes; another prefix will reuse its id.
     pub fn remove(&mut self, id: Id) {
-        let prefix = self.get(id).prefix;
         debug_assert!(self.get(id).routes.is_empty());
-        if let Ok(entry) = self
-            .index
-            .find_entry(prefix.seeded_hash(self.seed), |held| *held == id)
-        {
-            entry.remove();
+        let hash = self.get(id).prefix.seeded_hash(self.seed);
+        let entry = self.index.find_entry(hash, |held| *held == id);
+        let mut was_used = entry.map(|entry| entry.remove()).is_ok();
+        if let Some(growth) = &mut self.growth {
+            was_used |= growth.remove(hash, id);
+        }
+        if was_used {
             self.free.push(id);
+            self.len -= 1;
         }
     }
 
     /// Releases the memory once no destination is left. Ids that the caller knows become invalid.
     pub fn release_if_empty(&mut self) {
-        if self.index.is_empty() && !self.books.is_empty() {
+        if self.len == 0 && !self.books.is_empty() {
             *self = Table::new(self.seed, sync::Arc::clone(&self.lengths));
         }
     }
@@ -254,7 +297,7 @@ impl<K: Key> Table<K> {
 
     /// The number of destinations.
     pub fn len(&self) -> usize {
-        self.index.len()
+        self.len
     }
 
     /// The pages as they are now; costs a reference count a book.
@@ -278,7 +321,9 @@ impl<K: Key> Table<K> {
         let list = allocated(self.books.capacity() * size_of::<Arc<Book<K>>>());
         let list = list + book * self.books.len();
         let free = allocated(self.free.capacity() * size_of::<Id>());
+        let growth = self.growth.as_ref().map_or([0; 2], |growth| growth.sizes());
         let index = allocated(self.index.allocation_size());
+        let index = index + growth.map(allocated).iter().sum::<usize>();
         (list + page * pages, index + free)
     }
 
@@ -370,7 +415,13 @@ mod tests {
                     table.remove(id);
                 }
                 prop_assert_eq!(table.len(), twin.len());
+                prop_assert_eq!(table.find(prefix), twin.get(&prefix).copied());
             }
+            let prefixes = (0..300u32).map(|number| Ipv4Prefix::new(number << 8, 24).unwrap());
+            let mut found = Vec::new();
+            table.find_all(prefixes.clone(), &mut found);
+            let expected: Vec<Option<Id>> = prefixes.map(|prefix| twin.get(&prefix).copied()).collect();
+            prop_assert_eq!(found, expected);
             for number in 0..300u32 {
                 let prefix = Ipv4Prefix::new(number << 8, 24).unwrap();
                 prop_assert_eq!(table.find(prefix), twin.get(&prefix).copied());
