@@ -202,6 +202,10 @@ pub struct Setup<'a> {
     pub add_path: bool,
     /// `true` if it logs as much as an operator's daemon does, instead of warnings only.
     pub logs_all: bool,
+    /// The bytes that the routes of each member may take, where the daemon limits them.
+    pub member_memory: Option<u64>,
+    /// `true` if members may choose by communities who receives a route; for Rutter only.
+    pub has_actions: bool,
     /// The workload with the registry that its routes are checked against, where the daemon has a whole policy.
     pub checks: Option<&'a Workload>,
 }

@@ -31,6 +31,16 @@ pub(super) fn command(program: &Path, site: &Site<'_>) -> io::Result<Command> {
             &format!("{DEFAULTS}add-path = {{ receive = true, send = true }}\n"),
         );
     }
+    if let Some(bytes) = site.setup.member_memory {
+        let limit = format!(
+            "{DEFAULTS}max-memory = {{ limit = \"{}M\" }}\n",
+            bytes >> 20
+        );
+        text = text.replace(DEFAULTS, &limit);
+    }
+    if site.setup.has_actions {
+        text.push_str("\n[communities]\nnot-to-peer = \"self:0:peer\"\n");
+    }
     if let Some((workload, registry)) = site.registry() {
         text = rutter_checks::with_checks(&text, workload, registry, site.folder)?;
     }

@@ -8,12 +8,13 @@ use std::thread::{self, Scope};
 use std::time::Duration;
 
 use clap::ValueEnum;
+use rutter_net::Asn;
 use serde::Serialize;
 
-use super::session::{Offer, Session, message};
+use super::session::{Offer, Session, message, open};
 use crate::speaker::message::kind;
 use crate::workload::attributes::write_attributes;
-use crate::workload::{Attributes, Family, Origin, Peer};
+use crate::workload::{Attributes, Family, Origin, Peer, ROUTE_SERVER_ASN};
 
 /// An attack of one member or several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
@@ -41,11 +42,19 @@ pub enum Attack {
     LargeAttributes,
     /// UPDATEs without routes in a loop
     EmptyUpdates,
+    /// Routes that come and go because every other UPDATE is malformed (RFC 7606)
+    MalformedUpdates,
+    /// Each route has other action communities, so that it goes to other members than all others
+    ManyAudiences,
+    /// New path identifiers of a hundred prefixes all the time (RFC 7911)
+    PathChurn,
+    /// Connections in a loop, each with an OPEN full of capabilities and a NOTIFICATION of 4 KB
+    Handshakes,
 }
 
 impl Attack {
     /// All attacks.
-    pub const ALL: [Attack; 11] = [
+    pub const ALL: [Attack; 15] = [
         Attack::RefreshSweep,
         Attack::RefreshUnread,
         Attack::CollidingAttributes,
@@ -57,11 +66,23 @@ impl Attack {
         Attack::Churn,
         Attack::LargeAttributes,
         Attack::EmptyUpdates,
+        Attack::MalformedUpdates,
+        Attack::ManyAudiences,
+        Attack::PathChurn,
+        Attack::Handshakes,
     ];
 
     /// The daemon must accept several paths per prefix from its members, and send them.
     pub(super) fn needs_add_path(self) -> bool {
-        matches!(self, Attack::ManyPaths | Attack::FlappingPaths)
+        matches!(
+            self,
+            Attack::ManyPaths | Attack::FlappingPaths | Attack::PathChurn
+        )
+    }
+
+    /// The daemon closes sessions in the course of the attack.
+    fn reconnects(self) -> bool {
+        matches!(self, Attack::SessionFlaps | Attack::Handshakes)
     }
 
     /// The members that the attack needs, where `wanted` were asked for.
@@ -75,7 +96,8 @@ impl Attack {
     fn offer(self) -> Offer {
         let capabilities = match self {
             Attack::RefreshSweep | Attack::RefreshUnread => ENHANCED_REFRESH.to_vec(),
-            Attack::ManyPaths | Attack::FlappingPaths => ADD_PATH_BOTH.to_vec(),
+            Attack::ManyPaths | Attack::FlappingPaths | Attack::PathChurn => ADD_PATH_BOTH.to_vec(),
+            Attack::Handshakes => UNKNOWN_CAPABILITY.repeat(MANY_CAPABILITIES),
             // Another size of messages makes another group of clients.
             Attack::SlowReader => EXTENDED_MESSAGE.to_vec(),
             _ => Vec::new(),
@@ -104,6 +126,8 @@ pub(super) struct Attacker<'a> {
     target: SocketAddr,
     peer: &'a Peer,
     attack: Attack,
+    /// The AS of each member.
+    members: &'a [Asn],
     /// Its number among the attackers.
     number: usize,
 }
@@ -115,7 +139,7 @@ impl<'a> Attacker<'a> {
     pub(super) fn prepare<'scope>(
         target: SocketAddr,
         (number, peer): (usize, &'a Peer),
-        attack: Attack,
+        (attack, members): (Attack, &'a [Asn]),
         (stop, sessions): (&'scope AtomicBool, &super::Sessions),
         threads: &'scope Scope<'scope, '_>,
     ) -> io::Result<Attacker<'a>> {
@@ -151,6 +175,7 @@ impl<'a> Attacker<'a> {
             target,
             peer,
             attack,
+            members,
             number,
         })
     }
@@ -175,13 +200,14 @@ impl<'a> Attacker<'a> {
             }
             let result = match self.attack {
                 Attack::SessionFlaps => self.flap(&burst, sessions),
+                Attack::Handshakes => self.handshake(&burst),
                 _ => self.session.send(&burst),
             };
             match result {
                 Ok(()) => {
                     sent.fetch_add(burst.len() as u64, Ordering::Relaxed);
                 }
-                Err(_) if self.attack == Attack::SessionFlaps || stop.load(Ordering::Acquire) => {}
+                Err(_) if self.attack.reconnects() || stop.load(Ordering::Acquire) => {}
                 Err(error) => return Some(error),
             }
         }
@@ -202,6 +228,20 @@ impl<'a> Attacker<'a> {
         };
         sessions.add(self.session.try_clone()?);
         self.session.send(route)
+    }
+
+    /// Opens another connection and sends these messages. It is closed when the next one is open.
+    fn handshake(&mut self, messages: &[u8]) -> io::Result<()> {
+        let connected = Session::connect(self.target, self.peer, &self.attack.offer());
+        self.session.close();
+        match connected {
+            Ok(session) => self.session = session,
+            Err(error) => {
+                thread::sleep(Duration::from_millis(5));
+                return Err(error);
+            }
+        }
+        self.session.send(messages)
     }
 
     /// The next bytes to send; none to wait.
@@ -261,6 +301,36 @@ impl<'a> Attacker<'a> {
             Attack::EmptyUpdates => {
                 (0..256).for_each(|_| out.extend(message(kind::UPDATE, &[0; 4])));
             }
+            Attack::MalformedUpdates => {
+                for at in 0..32 {
+                    let set = self.set(round);
+                    out.extend(self.update(&set, &[], &prefix(at)));
+                    out.extend(self.update(&set, &MALFORMED_COMMUNITIES, &prefix(at)));
+                }
+            }
+            Attack::ManyAudiences => {
+                for at in round * 16..(round + 1) * 16 {
+                    let actions = self.actions(at);
+                    out.extend(self.update(&self.set(0), &actions, &prefix(at % 1_000)));
+                }
+            }
+            Attack::PathChurn => {
+                // Each prefix has 200 paths at a time.
+                let new = (0..100).flat_map(|at| path(round, at));
+                out.extend(self.update(&self.set(round), &[], &new.collect::<Vec<u8>>()));
+                let old = (0..100).flat_map(|at| path(round.wrapping_sub(200), at));
+                out.extend(withdrawal(&old.collect::<Vec<u8>>()));
+            }
+            Attack::Handshakes => {
+                out.extend(open(self.peer, &self.attack.offer()));
+                let mut body = vec![6, 2];
+                body.resize(4_096 - 19, b'a');
+                // Every other OPEN is not complete.
+                match round % 2 {
+                    0 => out.extend(message(kind::NOTIFICATION, &body)),
+                    _ => out.truncate(40),
+                }
+            }
         }
         out
     }
@@ -269,7 +339,7 @@ impl<'a> Attacker<'a> {
     fn set(&self, round: u32) -> Attributes {
         Attributes {
             origin: Origin::Igp,
-            as_path: vec![self.peer.asn, rutter_net::Asn(24_000)],
+            as_path: vec![self.peer.asn, Asn(24_000)],
             med: Some(round),
             communities: Vec::new(),
             large_communities: Vec::new(),
@@ -286,6 +356,27 @@ impl<'a> Attacker<'a> {
         body.extend_from_slice(&attributes);
         body.extend_from_slice(nlri);
         message(kind::UPDATE, &body)
+    }
+
+    /// Large communities by which the route does not go to some members, and to some ASes that nobody has. A set of members
+    /// comes again after as many rounds as there are sets.
+    fn actions(&self, number: u32) -> Vec<u8> {
+        let is_chosen = |at: &u32| number.wrapping_mul(0x9e37_79b9) >> (at % 32) & 1 == 1;
+        let members = (0..).zip(self.members);
+        let members = members
+            .filter(|(at, _)| is_chosen(at))
+            .map(|(_, asn)| asn.0);
+        let nobody = (0..MANY_COMMUNITIES).map(|at| 300_000 + number % 1_000 + at);
+        let mut value = Vec::new();
+        for to in members.chain(nobody) {
+            for part in [ROUTE_SERVER_ASN.0, 0, to] {
+                value.extend_from_slice(&part.to_be_bytes());
+            }
+        }
+        let mut attribute = vec![0xd0, LARGE_COMMUNITIES];
+        attribute.extend_from_slice(&(value.len() as u16).to_be_bytes());
+        attribute.extend_from_slice(&value);
+        attribute
     }
 
     /// An unknown transitive attribute. The attributes before it have 31 bytes: its bytes 48 to 55 of the block are a
@@ -307,6 +398,14 @@ impl<'a> Attacker<'a> {
         attribute.resize(3 + 40, 0);
         attribute
     }
+}
+
+/// An UPDATE that withdraws these NLRI.
+fn withdrawal(nlri: &[u8]) -> Vec<u8> {
+    let mut body = (nlri.len() as u16).to_be_bytes().to_vec();
+    body.extend_from_slice(nlri);
+    body.extend_from_slice(&[0, 0]);
+    message(kind::UPDATE, &body)
 }
 
 /// The encoded prefix with this number: a /24 from 32.0.0.0 on.
@@ -338,6 +437,13 @@ const END: u8 = 2;
 const ENHANCED_REFRESH: [u8; 2] = [70, 0];
 const EXTENDED_MESSAGE: [u8; 2] = [6, 0];
 const ADD_PATH_BOTH: [u8; 6] = [69, 4, 0, 1, 1, 3];
+const UNKNOWN_CAPABILITY: [u8; 2] = [200, 0];
+const MANY_CAPABILITIES: usize = 110;
+/// COMMUNITIES of three bytes: treat-as-withdraw.
+const MALFORMED_COMMUNITIES: [u8; 6] = [0xc0, 8, 3, 0, 0, 0];
+const LARGE_COMMUNITIES: u8 = 32;
+/// Action communities of a route towards ASes that nobody has.
+const MANY_COMMUNITIES: u32 = 250;
 /// An attribute type that nobody uses.
 const UNKNOWN: u8 = 200;
 const RAPIDHASH_SECRET: u64 = 0x2d35_8dcc_aa6c_78a5;

@@ -5,10 +5,12 @@
 //! announcer of each pair ──┼─► daemon under test ─► listener of each pair: when does it receive each change?
 //! ```
 //!
-//! Pairs share the daemon's threads with the attackers: the worst pair is on the thread of an attacker, the best pair is not.
+//! Pairs share the daemon's threads with the attackers: the worst pair is on the thread of the attackers, the best pair is
+//! not. [`placement`] has the members of each.
 
 mod attack;
 mod pair;
+mod placement;
 mod report;
 mod session;
 
@@ -20,17 +22,19 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use rutter_net::Asn;
 use serde::Serialize;
 
 use crate::cli;
-use crate::daemons::{self, Daemon, Running, Setup};
+use crate::daemons::{self, Daemon, Kind, Running, Setup};
 use crate::process;
-use crate::workload::{Named, Settings, Workload};
+use crate::workload::{Named, Peer, Settings, Workload};
 
 pub use attack::Attack;
 use attack::Attacker;
 pub use pair::Delays;
 use pair::Pair;
+use placement::Placement;
 use session::Session;
 
 /// Let members attack a daemon, and measure the delay of honest members beside them
@@ -94,6 +98,9 @@ pub struct Outcome {
     pub rss_before: u64,
     /// The largest number of resident bytes during the attack.
     pub rss_peak: u64,
+    /// Resident bytes that the daemon may reach: those before the attack, and the `max-memory` of each attacker. `None`: the
+    /// daemon has no such limit.
+    pub rss_bound: Option<u64>,
     /// Bytes that the daemon logged during the attack.
     pub logged: u64,
     /// Processor seconds of the daemon during the attack.
@@ -109,8 +116,9 @@ pub(crate) fn run(args: &HostileArgs) -> Result<bool, String> {
     if args.attackers == 0 || args.attackers > 100 {
         return Err("--attackers: write a number from 1 to 100".to_owned());
     }
-    let members = 2 * PAIRS + args.attackers + 1;
-    let shape = format!("{members}x{}", (args.routes / members).max(1));
+    let placement = Placement::new(args.threads, args.attackers);
+    let each = args.routes / (2 * PAIRS + args.attackers);
+    let shape = format!("{}x{}", placement.members(), each.max(1));
     let named: Named = shape
         .parse()
         .map_err(|error| format!("--routes: {error}"))?;
@@ -124,7 +132,7 @@ pub(crate) fn run(args: &HostileArgs) -> Result<bool, String> {
     for attack in attacks {
         for daemon in std::iter::once(&args.daemon).chain(&args.vs) {
             cli::show_progress(format_args!("{attack} against {daemon}\n"));
-            let outcome = play(daemon, attack, &workload, args);
+            let outcome = play(daemon, attack, (&workload, placement), args);
             outcomes.push(outcome.map_err(|error| format!("{attack} against {daemon}: {error}"))?);
         }
     }
@@ -157,24 +165,28 @@ fn print(args: &HostileArgs, outcomes: &[Outcome]) -> Result<(), String> {
 fn play(
     daemon: &Daemon,
     attack: Attack,
-    workload: &Workload,
+    (workload, placement): (&Workload, Placement),
     args: &HostileArgs,
 ) -> io::Result<Outcome> {
     let setup = Setup {
         threads: args.threads,
         add_path: attack.needs_add_path(),
         logs_all: true,
+        member_memory: Some(MEMBER_MEMORY),
+        has_actions: true,
         ..Setup::default()
     };
     let mut running = daemons::start(daemon, &workload.peers, setup)?;
-    let (honest, attacking) = workload.peers[..workload.announcers()].split_at(2 * PAIRS);
-    let attacking = &attacking[..attack.members(args.attackers)];
+    let attacking = (0..attack.members(args.attackers)).map(|number| placement.attacker(number));
+    let attacking: Vec<&Peer> = attacking.map(|at| &workload.peers[at]).collect();
+    let members: Vec<Asn> = workload.peers.iter().map(|peer| peer.asn).collect();
     let stop = AtomicBool::new(false);
     let sent = AtomicU64::new(0);
     let sessions = Sessions::default();
     let mut pairs = Vec::new();
-    for members in honest.chunks_exact(2) {
-        pairs.push(Pair::establish(running.target, &members[0], &members[1])?);
+    for number in 0..PAIRS {
+        let [announcer, listener] = placement.pair(number).map(|at| &workload.peers[at]);
+        pairs.push(Pair::establish(running.target, announcer, listener)?);
     }
     let mut outcome = Outcome::new(daemon.to_string(), attack);
     thread::scope(|threads| -> io::Result<()> {
@@ -188,11 +200,11 @@ fn play(
             pair.run(threads, &stop);
         }
         let (mut attackers, mut running_attackers) = (Vec::new(), Vec::new());
-        for member in attacking.iter().enumerate() {
+        for member in attacking.iter().copied().enumerate() {
             attackers.push(Attacker::prepare(
                 running.target,
                 member,
-                attack,
+                (attack, &members),
                 (&stop, &sessions),
                 threads,
             )?);
@@ -213,6 +225,9 @@ fn play(
         outcome.seconds = args.seconds as f64;
         outcome.rss_before = before.rss;
         outcome.rss_peak = after.peak_rss;
+        let attackers = args.attackers as u64;
+        outcome.rss_bound = matches!(daemon.kind, Kind::Rutter | Kind::RutterCollect)
+            .then_some(before.rss + attackers * MEMBER_MEMORY);
         outcome.cpu_s = after.cpu.saturating_sub(before.cpu).as_secs_f64();
         outcome.logged = log_size(&running).saturating_sub(logged);
         outcome.sent = sent.load(Ordering::Relaxed);
@@ -305,6 +320,7 @@ impl Outcome {
             sent: 0,
             rss_before: 0,
             rss_peak: 0,
+            rss_bound: None,
             logged: 0,
             cpu_s: 0.0,
             stop_s: 0.0,
@@ -349,6 +365,8 @@ impl Drop for End<'_> {
 
 /// Pairs of honest members.
 const PAIRS: usize = 4;
+/// `max-memory` of each member, in bytes: Rutter's default.
+const MEMBER_MEMORY: u64 = 1 << 30;
 const QUIET: Duration = Duration::from_secs(3);
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(120);
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);

@@ -7,7 +7,7 @@ use super::Outcome;
 /// One line for each attack and daemon, then the losses and troubles.
 pub(super) fn table(outcomes: &[Outcome]) -> String {
     let mut out = format!(
-        "{:21} {:9} {:>7} {:>26} {:>26} {:>11} {:>8} {:>6} {:>6}\n{:21} {:9} {:>7} {:>26} {:>26} {:>11} {:>8} {:>6} {:>6}\n",
+        "{:21} {:9} {:>7} {:>26} {:>26} {:>17} {:>8} {:>6} {:>6} {:>8}\n{:21} {:9} {:>7} {:>26} {:>26} {:>17} {:>8} {:>6} {:>6} {:>8}\n",
         "",
         "",
         "quiet",
@@ -17,15 +17,17 @@ pub(super) fn table(outcomes: &[Outcome]) -> String {
         "log",
         "stop",
         "lost",
+        "sent",
         "attack",
         "daemon",
         "p99 ms",
         "p50 / p99 / max",
         "p50 / p99 / max",
-        "before/peak",
+        "before/peak/bound",
         "kB/s",
         "s",
-        ""
+        "",
+        "MB"
     );
     for outcome in outcomes {
         let delays = |delays: &super::Delays| {
@@ -36,16 +38,17 @@ pub(super) fn table(outcomes: &[Outcome]) -> String {
         };
         let _ = writeln!(
             out,
-            "{:21} {:9} {:>7.1} {:>26} {:>26} {:>11} {:>8.0} {:>6.1} {:>6} {:>8.1}",
+            "{:21} {:9} {:>7.1} {:>26} {:>26} {:>17} {:>8.0} {:>6.1} {:>6} {:>8.1}",
             outcome.attack.to_string(),
             outcome.daemon,
             outcome.quiet.p99_ms,
             delays(&outcome.worst),
             delays(&outcome.best),
             format!(
-                "{}/{}",
+                "{}/{}/{}",
                 outcome.rss_before / 1_000_000,
-                outcome.rss_peak / 1_000_000
+                outcome.rss_peak / 1_000_000,
+                bound(outcome)
             ),
             outcome.logged as f64 / 1e3 / outcome.seconds,
             outcome.stop_s,
@@ -67,4 +70,9 @@ pub(super) fn table(outcomes: &[Outcome]) -> String {
         }
     }
     out
+}
+
+fn bound(outcome: &Outcome) -> String {
+    let megabytes = |bytes: u64| (bytes / 1_000_000).to_string();
+    outcome.rss_bound.map_or_else(|| "-".to_owned(), megabytes)
 }

@@ -192,17 +192,35 @@ impl Drop for EndOfAttack<'_> {
 
 /// An UPDATE of AS64501 with these NLRI.
 fn announcement(nlri: &[u8]) -> Vec<u8> {
+    announcement_with(&[], nlri)
+}
+
+/// The same with more attributes, which are encoded.
+fn announcement_with(more: &[u8], nlri: &[u8]) -> Vec<u8> {
     let mut attributes = Vec::new();
     attr::write_attr(&mut attributes, 0x40, code::ORIGIN, &[0]);
     let path = [2, 1, 0, 0, 0xfb, 0xf5];
     attr::write_attr(&mut attributes, 0x40, code::AS_PATH, &path);
     let next_hop = [198, 51, 100, 7];
     attr::write_attr(&mut attributes, 0x40, code::NEXT_HOP, &next_hop);
+    attributes.extend_from_slice(more);
     let mut out = Vec::new();
     let sections = update::Sections {
         withdrawn: &[],
         attributes: &attributes,
         nlri,
+    };
+    update::write(&mut out, &sections);
+    out
+}
+
+/// An UPDATE that withdraws these NLRI.
+fn withdrawal(nlri: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let sections = update::Sections {
+        withdrawn: nlri,
+        attributes: &[],
+        nlri: &[],
     };
     update::write(&mut out, &sections);
     out
@@ -278,17 +296,71 @@ fn routes_that_flap_and_empty_updates_do_not_stop_honest_members() {
     let mut nlri = Vec::new();
     nlri::write_ipv4(&mut nlri, None, parse("8.8.8.0/24"));
     let mut round = announcement(&nlri);
-    let mut withdrawal = Vec::new();
-    let sections = update::Sections {
-        withdrawn: &nlri,
-        attributes: &[],
-        nlri: &[],
-    };
-    update::write(&mut withdrawal, &sections);
-    round.extend(&withdrawal);
+    round.extend(withdrawal(&nlri));
     round.extend(announcement(&[]));
     let round = round.repeat(50);
     let (_folder, _daemon, _attacker) = beside_honest_members("flaps", "", &[], |_| round.clone());
+}
+
+/// A malformed attribute withdraws the route (RFC 7606) and is logged.
+#[test]
+fn malformed_routes_in_a_loop_do_not_stop_honest_members() {
+    let mut nlri = Vec::new();
+    nlri::write_ipv4(&mut nlri, None, parse("8.8.8.0/24"));
+    let mut communities = Vec::new();
+    attr::write_attr(&mut communities, 0xc0, code::COMMUNITIES, &[0; 3]);
+    let round = [announcement(&nlri), announcement_with(&communities, &nlri)];
+    let round = round.concat().repeat(50);
+    let (folder, _daemon, _attacker) =
+        beside_honest_members("malformed", "", &[], |_| round.clone());
+    let lines = ask(&folder, Request::Log { follow: false });
+    assert!(lines.len() < 100, "{}", lines.len());
+}
+
+#[test]
+fn routes_with_many_audiences_do_not_stop_honest_members() {
+    let round = |round: u32| {
+        let mut value = Vec::new();
+        // Not to one of the members, and not to many ASes that nobody has.
+        for to in (300_000 + round..300_300 + round).chain([64_502 + round % 3]) {
+            let parts = [64_500, 0, to].map(u32::to_be_bytes);
+            value.extend(parts.concat());
+        }
+        let mut actions = Vec::new();
+        attr::write_attr(&mut actions, 0xd0, code::LARGE_COMMUNITIES, &value);
+        let mut nlri = Vec::new();
+        nlri::write_ipv4(&mut nlri, None, parse(&format!("8.8.{}.0/24", round % 256)));
+        announcement_with(&actions, &nlri)
+    };
+    let more = "[communities]\nnot-to-peer = \"self:0:peer\"";
+    let (_folder, _daemon, _attacker) = beside_honest_members("audiences", more, &[], round);
+}
+
+/// Unlike the paths of one prefix, those of many prefixes stay below all limits.
+#[test]
+fn new_paths_of_many_prefixes_do_not_stop_honest_members() {
+    let paths = |path_id: u32| {
+        let mut nlri = Vec::new();
+        for prefix in 0..100 {
+            nlri::write_ipv4(
+                &mut nlri,
+                Some(path_id),
+                parse(&format!("8.8.{prefix}.0/24")),
+            );
+        }
+        nlri
+    };
+    let offer = AddPathFamily {
+        afi_safi: AfiSafi::IPV4_UNICAST,
+        mode: AddPathMode::Both,
+    };
+    let capabilities = [Capability::AddPath(vec![offer])];
+    let more = "add-path = { receive = true, send = true }";
+    let (_folder, _daemon, _attacker) =
+        beside_honest_members("path-churn", more, &capabilities, |round| {
+            let old = withdrawal(&paths(round.wrapping_sub(100)));
+            [announcement(&paths(round)), old].concat()
+        });
 }
 
 /// Half-open requests, and connections without one, give way.
