@@ -4,29 +4,32 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use rutter_net::{AfiSafi, Asn, Family, PerFamily, Prefix};
+use rutter_net::{Asn, Family, PerFamily};
 use rutter_rib::{Batch, Monitored, PeerId, Retain, Source, TooManyNeighbors, View};
-use rutter_wire::attr::{Attributes, code};
 use rutter_wire::bmp::PeerType;
-use rutter_wire::mrt::{
-    BgpSession, Content, Message, PeerIndexTable, Record, Rib, RibEntry, StateChange, TableDump,
-};
-use rutter_wire::update;
+use rutter_wire::mrt::Record;
 
 use crate::writer::{self, Writer};
-use rutter_mrt::{RecordOutcome, Skipped, Unreadable, UpdateForm, UpdateReader};
+use rutter_mrt::{
+    FilePeer, FileUpdate, PeerEvent, PeerReader, RecordOutcome, Skipped, UpdateForm, UpdateReader,
+};
 use rutter_service::ShutdownSignal;
 
 /// Loads records into a table.
 pub struct MrtLoader {
+    reader: PeerReader,
+    peers: Peers,
+}
+
+/// The peers of the table that are made from those of the file.
+struct Peers {
     rib: Arc<rutter_rib::Rib>,
-    peers: Writer,
+    writer: Writer,
     router: Arc<str>,
     known: HashMap<(IpAddr, Asn), usize>,
     slots: Vec<Slot>,
-    /// The slot of each peer of the latest PEER_INDEX_TABLE.
-    index: Vec<usize>,
-    body: Vec<u8>,
+    /// The slot of each peer of the file.
+    slot_of: Vec<Option<usize>>,
     updates: UpdateReader,
     loaded: LoadCounts,
 }
@@ -65,95 +68,109 @@ struct Encoding {
 
 /// The number of a peer's routes that are applied at once.
 const BATCH: usize = 1_024;
-/// The FSM state of RFC 6396 §4.4.1 in which routes are exchanged.
-const ESTABLISHED: u16 = 6;
 
 impl MrtLoader {
     /// Creates a loader. Its peers belong to `router`, which is the name of the file or the collector.
     pub fn new(rib: &Arc<rutter_rib::Rib>, router: &str) -> Self {
         MrtLoader {
-            rib: Arc::clone(rib),
-            peers: Writer::new(Arc::clone(rib), ShutdownSignal::new()),
-            router: router.into(),
-            known: HashMap::new(),
-            slots: Vec::new(),
-            index: Vec::new(),
-            body: Vec::new(),
-            updates: UpdateReader::default(),
-            loaded: LoadCounts::default(),
+            reader: PeerReader::new(),
+            peers: Peers {
+                rib: Arc::clone(rib),
+                writer: Writer::new(Arc::clone(rib), ShutdownSignal::new()),
+                router: router.into(),
+                known: HashMap::new(),
+                slots: Vec::new(),
+                slot_of: Vec::new(),
+                updates: UpdateReader::default(),
+                loaded: LoadCounts::default(),
+            },
         }
     }
 
     /// Loads a record. Its routes are in the table after [`MrtLoader::finish`] at the latest. Fails if there is no
     /// room for its peer.
     pub fn take(&mut self, record: &Record<'_>) -> Result<RecordOutcome, TooManyNeighbors> {
-        let unix_us = record.unix_us;
-        let content = match record.decode() {
-            Ok(content) => content,
-            Err(error) => return Ok(error.into()),
-        };
-        match content {
-            Content::PeerIndexTable(table) => self.peers(&table),
-            Content::Rib(rib) => Ok(self.rib(&rib, unix_us)),
-            Content::TableDump(route) => self.old_route(&route, unix_us),
-            Content::Message(message) => self.message(&message, unix_us),
-            Content::OldUpdate(update) => {
-                self.update(&update.session, OLD_FORM, update.body, unix_us)
-            }
-            Content::StateChange(change) => self.state_change(&change, unix_us),
-            Content::Other => {
-                self.loaded.skipped += 1;
-                let skipped = Skipped::Type(record.kind, record.subtype);
-                Ok(RecordOutcome::Skipped(skipped))
-            }
-        }
-    }
-
-    fn peers(&mut self, table: &PeerIndexTable<'_>) -> Result<RecordOutcome, TooManyNeighbors> {
-        self.index.clear();
-        for peer in table.peers() {
-            let peer = match peer {
-                Ok(peer) => peer,
-                Err(error) => return Ok(error.into()),
-            };
-            let slot = self.slot(peer.address, peer.asn, peer.bgp_id)?;
-            self.index.push(slot);
-        }
-        Ok(RecordOutcome::Read)
-    }
-
-    fn rib(&mut self, rib: &Rib<'_>, unix_us: u64) -> RecordOutcome {
-        let form = UpdateForm {
-            as4: true,
-            add_path: rib.add_path,
-        };
-        let mut outcome = RecordOutcome::Read;
-        for entry in rib.entries() {
-            outcome = outcome.and(match entry {
-                Ok(entry) => self.rib_entry(rib.prefix, &entry, form, unix_us),
-                Err(error) => error.into(),
-            });
-        }
-        outcome
+        let (unix_us, peers) = (record.unix_us, &mut self.peers);
+        let mut failed = Ok(());
+        let outcome = self.reader.read(record, |number, peer, event| {
+            peers
+                .event(number, peer, event, unix_us)
+                .unwrap_or_else(|why| {
+                    failed = Err(why);
+                    RecordOutcome::Read
+                })
+        });
+        failed?;
+        let is_other = matches!(outcome, RecordOutcome::Skipped(Skipped::Type(..)));
+        peers.loaded.skipped += u64::from(is_other);
+        Ok(outcome)
     }
 
     /// Applies pending routes and returns the counts. The routes stay in the table.
     pub fn finish(mut self) -> LoadCounts {
-        for slot in &mut self.slots {
-            self.rib.commit(&mut slot.batch);
+        for slot in &mut self.peers.slots {
+            self.peers.rib.commit(&mut slot.batch);
         }
-        self.loaded
+        self.peers.loaded
     }
 
     /// The counts so far.
     pub fn loaded(&self) -> LoadCounts {
-        self.loaded
+        self.peers.loaded
+    }
+}
+
+impl Peers {
+    fn event(
+        &mut self,
+        number: usize,
+        peer: &FilePeer,
+        event: PeerEvent<'_>,
+        unix_us: u64,
+    ) -> Result<RecordOutcome, TooManyNeighbors> {
+        let bgp_id = match event {
+            PeerEvent::Listed { bgp_id } => bgp_id,
+            PeerEvent::Opened { .. } => return Ok(RecordOutcome::Read),
+            // The collector's own messages are not routes of the peer.
+            PeerEvent::Update(update) if update.is_local => {
+                return Ok(self.outcome(update.form, update.body));
+            }
+            PeerEvent::Update(_) | PeerEvent::Established | PeerEvent::Down => 0,
+        };
+        let slot = match self.slot_of.get(number).copied().flatten() {
+            Some(slot) => slot,
+            None => self.slot(number, peer, bgp_id)?,
+        };
+        Ok(match event {
+            PeerEvent::Update(update) => self.push(slot, &update, unix_us),
+            PeerEvent::Down => self.down(slot, unix_us),
+            _ => RecordOutcome::Read,
+        })
     }
 
-    fn slot(&mut self, address: IpAddr, asn: Asn, bgp_id: u32) -> Result<usize, TooManyNeighbors> {
-        if let Some(slot) = self.known.get(&(address, asn)) {
-            return Ok(*slot);
+    fn slot(
+        &mut self,
+        number: usize,
+        peer: &FilePeer,
+        bgp_id: u32,
+    ) -> Result<usize, TooManyNeighbors> {
+        let key = (peer.address, peer.asn);
+        let slot = match self.known.get(&key) {
+            Some(slot) => *slot,
+            None => self.add(key, bgp_id)?,
+        };
+        if number >= self.slot_of.len() {
+            self.slot_of.resize(number + 1, None);
         }
+        self.slot_of[number] = Some(slot);
+        Ok(slot)
+    }
+
+    fn add(
+        &mut self,
+        (address, asn): (IpAddr, Asn),
+        bgp_id: u32,
+    ) -> Result<usize, TooManyNeighbors> {
         // Peers with the same address get different distinguishers, in order of appearance, because some keys omit the
         // AS.
         let before = self
@@ -172,7 +189,7 @@ impl MrtLoader {
             0 => address.to_string(),
             _ => format!("{address} AS{}", asn.0),
         };
-        let peer = self.peers.add_peer(&name, address, asn, monitored)?;
+        let peer = self.writer.add_peer(&name, address, asn, monitored)?;
         self.slots.push(Slot {
             peer,
             asn,
@@ -186,85 +203,10 @@ impl MrtLoader {
         Ok(slot)
     }
 
-    fn rib_entry(
-        &mut self,
-        prefix: Prefix,
-        entry: &RibEntry<'_>,
-        form: UpdateForm,
-        unix_us: u64,
-    ) -> RecordOutcome {
-        let index = entry.peer_index;
-        match self.index.get(usize::from(index)) {
-            Some(slot) => self.entry(*slot, prefix, entry, form, unix_us),
-            None => Unreadable::NoSuchPeer(index).into(),
-        }
-    }
-
-    fn old_route(
-        &mut self,
-        route: &TableDump<'_>,
-        unix_us: u64,
-    ) -> Result<RecordOutcome, TooManyNeighbors> {
-        let slot = self.slot(route.peer, route.peer_asn, 0)?;
-        Ok(self.entry(slot, route.prefix, &route.entry(), OLD_FORM, unix_us))
-    }
-
-    /// Loads a table entry as an UPDATE that announces it.
-    fn entry(
-        &mut self,
-        slot: usize,
-        prefix: Prefix,
-        entry: &RibEntry<'_>,
-        form: UpdateForm,
-        unix_us: u64,
-    ) -> RecordOutcome {
-        let mut body = std::mem::take(&mut self.body);
-        body.clear();
-        entry.write_update(&mut body, prefix, form.add_path);
-        let families = Families::of(prefix.family());
-        let outcome = self.push(slot, form, families, &body, unix_us);
-        self.body = body;
-        outcome
-    }
-
-    fn message(
-        &mut self,
-        message: &Message<'_>,
-        unix_us: u64,
-    ) -> Result<RecordOutcome, TooManyNeighbors> {
-        let form = UpdateForm {
-            as4: message.session.as4,
-            add_path: message.add_path,
-        };
-        match rutter_mrt::update(message) {
-            // The collector's own messages are not routes of the peer.
-            Ok(Some(body)) if message.local => Ok(self.outcome(form, body)),
-            Ok(Some(body)) => self.update(&message.session, form, body, unix_us),
-            Ok(None) => Ok(RecordOutcome::Read),
-            Err(fault) => Ok(fault.into()),
-        }
-    }
-
-    fn update(
-        &mut self,
-        session: &BgpSession,
-        form: UpdateForm,
-        body: &[u8],
-        unix_us: u64,
-    ) -> Result<RecordOutcome, TooManyNeighbors> {
-        let slot = self.slot(session.peer, session.peer_asn, 0)?;
-        Ok(self.push(slot, form, Families::in_update(body), body, unix_us))
-    }
-
-    fn state_change(
-        &mut self,
-        change: &StateChange,
-        unix_us: u64,
-    ) -> Result<RecordOutcome, TooManyNeighbors> {
-        let slot = self.slot(change.session.peer, change.session.peer_asn, 0)?;
+    fn down(&mut self, slot: usize, unix_us: u64) -> RecordOutcome {
         let slot = &mut self.slots[slot];
-        if change.new == ESTABLISHED || slot.encoding.is_none() {
-            return Ok(RecordOutcome::Read);
+        if slot.encoding.is_none() {
+            return RecordOutcome::Read;
         }
         self.rib.commit(&mut slot.batch);
         let retain = PerFamily::both(Retain::Nothing);
@@ -273,18 +215,17 @@ impl MrtLoader {
             .publish_peer_down(slot.peer, retain, reason, unix_us);
         self.rib.session_down(slot.peer, retain);
         slot.encoding = None;
-        Ok(RecordOutcome::Read)
+        RecordOutcome::Read
     }
 
     /// Adds a peer's UPDATE to its batch. First opens a session of the right form, if needed.
-    fn push(
-        &mut self,
-        slot: usize,
-        form: UpdateForm,
-        families: Families,
-        body: &[u8],
-        unix_us: u64,
-    ) -> RecordOutcome {
+    fn push(&mut self, slot: usize, update: &FileUpdate<'_>, unix_us: u64) -> RecordOutcome {
+        let FileUpdate {
+            form,
+            families,
+            body,
+            ..
+        } = *update;
         let slot = &mut self.slots[slot];
         let mut encoding = slot.encoding.unwrap_or(Encoding {
             as4: form.as4,
@@ -293,7 +234,7 @@ impl MrtLoader {
         encoding.as4 = form.as4;
         for family in Family::ALL
             .into_iter()
-            .filter(|family| families.read[*family])
+            .filter(|family| families.unicast[*family])
         {
             encoding.add_path[family] = form.add_path;
         }
@@ -329,53 +270,5 @@ impl MrtLoader {
         );
         self.loaded.malformed += u64::from(counts);
         outcome
-    }
-}
-
-/// The form of the formats without four-octet AS numbers.
-const OLD_FORM: UpdateForm = UpdateForm {
-    as4: false,
-    add_path: false,
-};
-
-/// The families of an UPDATE's routes.
-#[derive(Clone, Copy)]
-struct Families {
-    /// The families that the table holds.
-    read: PerFamily<bool>,
-    /// There are others.
-    others: bool,
-}
-
-impl Families {
-    fn of(family: Family) -> Self {
-        let mut read = PerFamily::both(false);
-        read[family] = true;
-        let others = false;
-        Families { read, others }
-    }
-
-    fn in_update(body: &[u8]) -> Self {
-        let mut families = Families {
-            read: PerFamily::both(false),
-            others: false,
-        };
-        let Ok(sections) = update::split(body) else {
-            return families;
-        };
-        let has_ipv4 = !sections.withdrawn.is_empty() || !sections.nlri.is_empty();
-        families.read[Family::Ipv4Unicast] = has_ipv4;
-        let view = Attributes::as_reported(sections.attributes, true);
-        for code in [code::MP_REACH_NLRI, code::MP_UNREACH_NLRI] {
-            let Some([high, low, safi, ..]) = view.value(code) else {
-                continue;
-            };
-            let afi = u16::from_be_bytes([*high, *low]);
-            match (AfiSafi { afi, safi: *safi }).family() {
-                Some(family) => families.read[family] = true,
-                None => families.others = true,
-            }
-        }
-        families
     }
 }

@@ -13,6 +13,7 @@ pub struct Readme;
 
 mod files;
 mod message;
+mod peer_reader;
 mod progress;
 mod reader;
 mod record_outcome;
@@ -22,6 +23,7 @@ mod update_reader;
 
 pub use files::{Input, find_files};
 pub use message::update;
+pub use peer_reader::{FilePeer, FileUpdate, PeerEvent, PeerReader, UpdateFamilies};
 pub use progress::Progress;
 pub use reader::Reader;
 pub use record_outcome::{RecordOutcome, Skipped, Unreadable};
