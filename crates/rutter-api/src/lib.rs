@@ -24,7 +24,7 @@ mod string_form;
 pub mod units;
 
 pub use access::{Access, AuditEntry, Caller};
-pub use answer::{Failure, RowSink, answer};
+pub use answer::{Failure, PeerSelector, RowSink, answer};
 pub use backend::{Applied, Backend, CollectorServices, LogReader, ReloadError};
 pub use change_reader::{ChangeFilter, ChangeReader, end_unread_changes};
 pub use client::{Answer, Client, RawLine};

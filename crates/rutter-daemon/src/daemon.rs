@@ -523,7 +523,7 @@ fn table(config: &Config, threads: usize) -> Rib {
     rib
 }
 
-fn table_config(config: &Config, threads: usize) -> RibConfig {
+pub(crate) fn table_config(config: &Config, threads: usize) -> RibConfig {
     RibConfig {
         shards: threads.next_power_of_two(),
         cluster_id: config.cluster_id,

@@ -164,7 +164,7 @@ impl Shared {
     }
 }
 
-fn row(status: SourceStatus, now: u64) -> SourceRow {
+pub(crate) fn row(status: SourceStatus, now: u64) -> SourceRow {
     SourceRow {
         age_s: status.age_s(now),
         name: status.name,

@@ -178,6 +178,19 @@ impl<S: ConfiguredSource> Slot for SourceSlot<S> {
     }
 }
 
+/// Reads the files and the last good copy of a source into the data; nothing without its section.
+pub(crate) fn read<S: ConfiguredSource>(
+    config: &Config,
+    data: &mut FilterData,
+) -> Vec<SourceStatus> {
+    let Some(settings) = S::settings(config) else {
+        return Vec::new();
+    };
+    let (new, status) = S::read(settings, &config.sources.state);
+    S::put(data, new);
+    status
+}
+
 fn start<S: ConfiguredSource>(
     shared: &Arc<Shared>,
     settings: S::Settings,

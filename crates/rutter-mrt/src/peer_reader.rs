@@ -275,7 +275,8 @@ fn bgp_id_in_open(body: &[u8]) -> Option<u32> {
 }
 
 impl UpdateFamilies {
-    fn of(family: Family) -> Self {
+    /// One family.
+    pub fn of(family: Family) -> Self {
         let mut unicast = PerFamily::both(false);
         unicast[family] = true;
         UpdateFamilies {

@@ -47,6 +47,25 @@ impl Rib {
         session: SessionInfo,
         sweeper: &mut Sweeper,
     ) -> Option<ClientStream> {
+        let group = self.establish(peer, session, sweeper);
+        group.map(|group| self.open_stream(peer, group))
+    }
+
+    /// As [`Rib::session_up`] for a table that only answers: the peer is a client that nothing is written for. What it
+    /// would be sent is known by [`Rib::exports_of`] and [`Rib::explain`].
+    pub fn session_up_without_stream(&self, peer: PeerId, session: SessionInfo) {
+        let mut sweeper = Sweeper::default();
+        self.establish(peer, session, &mut sweeper);
+        sweeper.run(self);
+    }
+
+    /// Puts a session in force. Returns the group of its client, if it is one.
+    fn establish(
+        &self,
+        peer: PeerId,
+        session: SessionInfo,
+        sweeper: &mut Sweeper,
+    ) -> Option<Arc<Group>> {
         for family in Family::ALL {
             if session.family(family).is_none() {
                 self.sweep_stale_in_steps(peer, family, sweeper);
@@ -72,7 +91,7 @@ impl Rib {
             // Routes that stayed over a restart came from a speaker with another BGP Identifier.
             sweeper.add_ranked(peer);
         }
-        group.map(|group| self.open_stream(peer, group))
+        group
     }
 
     /// Applies the present settings of a neighbor to what its established session is sent: the next hop, our AS in the

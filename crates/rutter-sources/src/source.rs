@@ -26,6 +26,13 @@ pub trait Source: Sized {
         publish: impl Fn(Self::Data) + Send + 'static,
     ) -> io::Result<Self>;
 
+    /// Reads the files and the last good copy once, for a program that asks no server and changes nothing on disk.
+    /// Returns the data that a start would put in force, if there are any, and the status.
+    fn read(
+        settings: Self::Settings,
+        state_folder: &Path,
+    ) -> (Option<Self::Data>, Vec<SourceStatus>);
+
     /// The status of the whole source, and then of its parts.
     fn status(&self) -> Vec<SourceStatus>;
 

@@ -17,7 +17,7 @@ use crate::cli::{
 };
 use crate::failure::Failure;
 use crate::request::{self, send};
-use crate::{arouteserver, check, demo, enrich, export, init, lookup, other_program, run};
+use crate::{arouteserver, check, demo, enrich, export, init, lookup, other_program, run, shadow};
 
 /// Runs a command.
 pub(crate) fn run_command(command: Command, options: &CommonOptions) -> Result<(), Failure> {
@@ -97,6 +97,7 @@ pub(crate) fn run_command(command: Command, options: &CommonOptions) -> Result<(
         Command::Log { follow } => send(options, Request::Log { follow }),
         Command::Stop { text } => send(options, Request::Shutdown { text }),
         Command::Completion { shell } => completion(shell),
+        Command::Shadow(args) => shadow::shadow(&args, options),
         Command::Demo(args) => demo::demo(&args, options),
         Command::Collect { arguments } => other_program::run_collector("collect", arguments),
         Command::Mrt { arguments } => other_program::run_collector("mrt", arguments),

@@ -7,6 +7,9 @@ use std::io;
 pub(crate) enum Failure {
     /// A message, with optional hints on further lines.
     Text(String),
+    /// An error of a command for which the exit status 1 is none: the status is 2. Without a message the errors have
+    /// been printed already.
+    Status2(Option<String>),
     /// The errors have been printed already.
     AlreadyReported,
     /// The reader of our output closed it, which is not an error.

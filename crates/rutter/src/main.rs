@@ -17,6 +17,7 @@ mod paint;
 mod render;
 mod request;
 mod run;
+mod shadow;
 mod text_table;
 mod toml_string;
 use rutter_api::units;
@@ -53,9 +54,19 @@ fn exit_code(result: Result<(), Failure>, color: ColorChoice) -> ExitCode {
         Ok(()) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,
         Err(Failure::AlreadyReported) => ExitCode::FAILURE,
         Err(Failure::Text(text)) => {
-            let paint = Paint::stderr(color);
-            rutter_daemon::eprint_line(format_args!("{} {text}", paint.tone(Tone::Bad, "error:")));
+            print_error(&text, color);
             ExitCode::FAILURE
         }
+        Err(Failure::Status2(text)) => {
+            if let Some(text) = text {
+                print_error(&text, color);
+            }
+            ExitCode::from(2)
+        }
     }
+}
+
+fn print_error(text: &str, color: ColorChoice) {
+    let paint = Paint::stderr(color);
+    rutter_daemon::eprint_line(format_args!("{} {text}", paint.tone(Tone::Bad, "error:")));
 }

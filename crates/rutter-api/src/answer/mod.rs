@@ -14,7 +14,7 @@ mod routes;
 mod row_writer;
 mod what_if;
 
-pub(crate) use peers::PeerSelector;
+pub use peers::PeerSelector;
 pub use row_writer::{Failure, RowSink};
 
 use row_writer::RowWriter;

@@ -36,7 +36,7 @@ pub(super) fn one(
 }
 
 /// Selects neighbors by name, address or AS number.
-pub(crate) struct PeerSelector<'a> {
+pub struct PeerSelector<'a> {
     text: &'a str,
     address: Option<IpAddr>,
     asn: Option<Asn>,
@@ -44,7 +44,7 @@ pub(crate) struct PeerSelector<'a> {
 
 impl<'a> PeerSelector<'a> {
     /// Parses the possible meanings of the string.
-    pub(crate) fn new(text: &'a str) -> Self {
+    pub fn new(text: &'a str) -> Self {
         PeerSelector {
             text,
             address: text.parse().ok(),
@@ -53,7 +53,7 @@ impl<'a> PeerSelector<'a> {
     }
 
     /// Returns whether this neighbor is selected.
-    pub(crate) fn matches(&self, name: &str, address: IpAddr, asn: u32) -> bool {
+    pub fn matches(&self, name: &str, address: IpAddr, asn: u32) -> bool {
         name.eq_ignore_ascii_case(self.text)
             || self.address == Some(address)
             || self.asn == Some(Asn(asn))

@@ -108,6 +108,21 @@ fn the_stream_has_the_lines_of_a_script_under_exabgp() {
     assert!(output.contains(lines), "{output}");
 }
 
+/// BIRD is the present route server. Its recordings, and those of its members, are compared with Rutter.
+#[test]
+fn rutter_is_compared_with_the_bird_of_the_guide() {
+    let folder = Folder::new("shadow");
+    let commands = blocks("before-you-move.md", "sh").join("\n");
+    folder.write("guide.sh", &format!("set -eu\n{commands}"));
+    let output = folder.run("guide.sh");
+    let sample = block("before-you-move.md", "text");
+    assert!(output.contains(&sample), "no `{sample}`:\n{output}");
+    let equal = "3 sessions compared: 12 routes the same, no difference";
+    assert!(output.contains(equal), "no `{equal}`:\n{output}");
+    let totals = output.lines().filter(|line| line.contains("shadow-member"));
+    assert_eq!(totals.count(), 1, "{output}");
+}
+
 /// Runs another daemon and Rutter with the files of a guide and the same members, and compares the routes that each
 /// member receives.
 fn rutter_replaces(daemon: &str, files: &[(&str, String)]) {

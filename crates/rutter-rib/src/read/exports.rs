@@ -88,6 +88,37 @@ impl Rib {
         }
     }
 
+    /// Calls `with` with one destination; `None` for a prefix without accepted routes.
+    pub fn exports_of<T>(
+        &self,
+        prefix: Prefix,
+        with: impl FnOnce(&ExportedDestination<'_>) -> T,
+    ) -> Option<T> {
+        match prefix {
+            Prefix::V4(prefix) => self.exports_of_copy(prefix, with),
+            Prefix::V6(prefix) => self.exports_of_copy(prefix, with),
+        }
+    }
+
+    fn exports_of_copy<K: Stored, T>(
+        &self,
+        prefix: K,
+        with: impl FnOnce(&ExportedDestination<'_>) -> T,
+    ) -> Option<T> {
+        let topology = self.topology.read();
+        let destination = self.copy_of(prefix)?;
+        let routes = accepted(&destination.routes);
+        (!routes.is_empty()).then(|| {
+            with(&ExportedDestination {
+                prefix: prefix.into(),
+                place: DestinationPlace::default(),
+                routes,
+                topology: &topology,
+                context: &ViewContext::new(&topology),
+            })
+        })
+    }
+
     fn visit_exports_of<K: Stored>(
         &self,
         from: DestinationPlace,

@@ -15,7 +15,7 @@ use super::files::read_files;
 use super::irrd_servers::IrrdServers;
 use super::record::{Record, View};
 use super::settings::IrrSettings;
-use super::status_rows::{Overview, Report};
+use super::status_rows::{NAME, Overview, Report, location};
 use super::store::IrrStore;
 use super::wanted::Wanted;
 use crate::{LastGood, SourceSignals, SourceStatus, unix_seconds};
@@ -141,6 +141,19 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
         } else {
             info!("irr: there are no data yet, and no route is checked until they arrive");
         }
+        self.show();
+    }
+
+    /// Loads the copy on disk and reads the files, without a server. Publishes what a start has before its first answer;
+    /// without servers in the settings, that is all.
+    pub fn load_with_files(&mut self) {
+        self.load();
+        read_files(&self.settings, &mut self.store);
+        let limit = self.settings.refuse_shrink;
+        self.refusals.decide_files(&mut self.store, limit);
+        self.wanted = Wanted::new(&self.settings, &self.store);
+        self.report.is_complete = self.settings.servers.is_empty();
+        self.publish();
         self.show();
     }
 
@@ -309,6 +322,15 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
 }
 
 impl Shared {
+    pub fn new(settings: IrrSettings) -> Self {
+        let status = SourceStatus::starting(NAME, location(&settings));
+        Shared {
+            settings: Mutex::new(settings),
+            status: Mutex::new(vec![status]),
+            refused: Mutex::new(None),
+        }
+    }
+
     fn set_progress(&self, progress: &str) {
         if let Some(whole) = self.status.lock().first_mut() {
             progress.clone_into(&mut whole.detail);

@@ -11,7 +11,7 @@ use rutter_irr::IrrData;
 use super::copy;
 use super::runner::{Runner, Shared};
 use super::settings::IrrSettings;
-use super::status_rows::{NAME, location};
+use super::status_rows::NAME;
 use crate::{LastGood, Source, SourceState, SourceStatus, SourceThread};
 
 /// A thread that keeps [`IrrData`] up to date from IRRd servers and files.
@@ -48,12 +48,7 @@ impl Source for IrrSource {
         state_folder: &Path,
         publish: impl Fn(Arc<IrrData>) + Send + 'static,
     ) -> io::Result<IrrSource> {
-        let status = SourceStatus::starting(NAME, location(&settings));
-        let shared = Arc::new(Shared {
-            settings: Mutex::new(settings),
-            status: Mutex::new(vec![status]),
-            refused: Mutex::new(None),
-        });
+        let shared = Arc::new(Shared::new(settings));
         let path = state_folder.join(NAME);
         let copy = LastGood::new(path, NAME, copy::VERSION, MAX_COPY);
         let mut runner = Runner::new(Arc::clone(&shared), copy, publish);
@@ -61,6 +56,19 @@ impl Source for IrrSource {
         runner.load();
         let thread = SourceThread::start("source-irr", move |signals| runner.run(signals))?;
         Ok(IrrSource { thread, shared })
+    }
+
+    fn read(
+        settings: IrrSettings,
+        state_folder: &Path,
+    ) -> (Option<Arc<IrrData>>, Vec<SourceStatus>) {
+        let shared = Arc::new(Shared::new(settings));
+        let published = Mutex::new(None);
+        let copy = LastGood::new(state_folder.join(NAME), NAME, copy::VERSION, MAX_COPY);
+        let publish = |data| *published.lock() = Some(data);
+        Runner::new(Arc::clone(&shared), copy, publish).load_with_files();
+        let status = shared.status.lock().clone();
+        (published.into_inner(), status)
     }
 
     /// The status: one row for the whole source, then one for each file. At most 100 rows follow, one for each AS-SET

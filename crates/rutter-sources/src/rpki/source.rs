@@ -53,6 +53,22 @@ impl Source for RpkiSource {
         })
     }
 
+    fn read(
+        settings: RpkiSettings,
+        state_folder: &Path,
+    ) -> (Option<LiveRpkiData>, Vec<SourceStatus>) {
+        let published = Arc::new(Mutex::new(None));
+        let status = Arc::new(Mutex::new(Vec::new()));
+        let publish = {
+            let published = Arc::clone(&published);
+            move |data| *published.lock() = Some(data)
+        };
+        let (messages, _) = mpsc::channel();
+        let worker = Worker::new(state_folder, messages, status.clone(), Box::new(publish));
+        worker.without_caches().start(settings);
+        (published.lock().take(), status.lock().clone())
+    }
+
     /// The status of the whole source, named `rpki`, and then of each cache and file.
     fn status(&self) -> Vec<SourceStatus> {
         let mut rows = self.status.lock().clone();

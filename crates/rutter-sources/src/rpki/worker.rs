@@ -49,6 +49,8 @@ pub(super) struct Worker {
     save_at: Option<Instant>,
     saved_at: Option<Instant>,
     copy_error: Option<String>,
+    /// `false`: no thread connects to a cache. The last good copy of its data still counts.
+    connects: bool,
     next_thread: u64,
     messages: Sender<Message>,
     status: Arc<Mutex<Vec<SourceStatus>>>,
@@ -83,10 +85,19 @@ impl Worker {
             save_at: None,
             saved_at: None,
             copy_error: None,
+            connects: true,
             next_thread: 0,
             messages,
             status,
             publish,
+        }
+    }
+
+    /// A worker that connects to no cache.
+    pub fn without_caches(self) -> Self {
+        Worker {
+            connects: false,
+            ..self
         }
     }
 
@@ -223,6 +234,9 @@ impl Worker {
     }
 
     fn connect(&mut self, name: &str, settings: &RpkiSettings) -> Cache {
+        if !self.connects {
+            return Cache::unconnected(name);
+        }
         self.next_thread += 1;
         let (messages, number) = (self.messages.clone(), self.next_thread);
         let own_name = name.to_owned();
@@ -342,6 +356,19 @@ impl Worker {
 }
 
 impl Cache {
+    fn unconnected(name: &str) -> Cache {
+        Cache {
+            name: name.to_owned(),
+            number: 0,
+            thread: None,
+            report: CacheReport {
+                data: None,
+                fault: None,
+            },
+            time: 0,
+        }
+    }
+
     fn candidate(&self, aspa: bool) -> Option<Candidate> {
         let data = self.report.data.as_ref()?;
         let has_aspas = aspa && data.version >= 2;

@@ -6,6 +6,7 @@ mod demo;
 mod filter;
 mod init;
 mod lookup;
+mod shadow;
 mod show;
 
 use std::ffi::OsString;
@@ -22,6 +23,7 @@ pub(crate) use init::InitArgs;
 pub(crate) use lookup::{
     ColumnArg, EnrichArgs, Export, ExportArgs, FormatArg, LookupArgs, MmdbArgs, TableArgs,
 };
+pub(crate) use shadow::ShadowArgs;
 pub(crate) use show::{Show, ShowArgs};
 
 /// A BGP route server, route collector and look-up engine.
@@ -137,6 +139,9 @@ pub(crate) enum Command {
         #[arg(long, value_name = "N", requires = "counted")]
         limit: Option<u64>,
     },
+    /// Compare what another route server advertises with what Rutter would
+    #[command(after_help = shadow::SHADOW)]
+    Shadow(ShadowArgs),
     /// Reload the daemon's configuration, all or nothing
     #[command(after_help = RELOAD)]
     Reload,

@@ -1,0 +1,69 @@
+//! The table of a configuration without sockets, threads and sources that run: for commands that ask what Rutter would do.
+
+use std::sync::Arc;
+
+use rutter_api::SourceRow;
+use rutter_config::{Config, Neighbor};
+use rutter_policy::FilterData;
+use rutter_rib::{PeerId, Rib, TooManyNeighbors};
+use rutter_sources::irr::IrrSource;
+use rutter_sources::rpki::RpkiSource;
+use rutter_sources::unix_seconds;
+
+use crate::daemon::table_config;
+use crate::filter_sources;
+use crate::neighbor_settings::NeighborSettings;
+use crate::source_slot;
+
+/// The table that a daemon with a configuration would have, before the first session.
+///
+/// Neighbors, policies and limits are those of the daemon. Outside data are those that a start has: files and last good
+/// copies.
+pub struct OfflineTable {
+    /// The table.
+    pub rib: Rib,
+    /// The configured neighbors, in the order of the configuration.
+    pub neighbors: Vec<OfflineNeighbor>,
+    /// The sources of outside data: what they have, and what is wrong with them.
+    pub sources: Vec<SourceRow>,
+}
+
+/// A configured neighbor and its place in the table.
+pub struct OfflineNeighbor {
+    /// Its id in the table.
+    pub peer: PeerId,
+    /// Its configuration.
+    pub config: Neighbor,
+}
+
+impl OfflineTable {
+    /// Makes the table. Reads the files of the outside data.
+    ///
+    /// # Errors
+    /// If the configuration has more neighbors than a table can hold.
+    pub fn new(config: &Config) -> Result<Self, TooManyNeighbors> {
+        let rib = Rib::new(table_config(config, 1));
+        let mut data = FilterData::default();
+        let mut status = source_slot::read::<RpkiSource>(config, &mut data);
+        status.extend(source_slot::read::<IrrSource>(config, &mut data));
+        rib.replace_filter_data(Arc::new(data), || {});
+        let add = |neighbor: &Neighbor| {
+            let settings = NeighborSettings::new(config, neighbor);
+            Ok(OfflineNeighbor {
+                peer: rib.add_neighbor(settings.table)?,
+                config: neighbor.clone(),
+            })
+        };
+        let neighbors = config.neighbors.iter().map(add);
+        let neighbors = neighbors.collect::<Result<Vec<_>, TooManyNeighbors>>()?;
+        let now = unix_seconds();
+        let rows = status.into_iter();
+        Ok(OfflineTable {
+            neighbors,
+            sources: rows
+                .map(|status| filter_sources::row(status, now))
+                .collect(),
+            rib,
+        })
+    }
+}

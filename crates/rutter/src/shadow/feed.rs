@@ -1,0 +1,156 @@
+//! The peers of a table whose routes come from files.
+
+use rutter_mrt::{FileUpdate, RecordOutcome, Unreadable};
+use rutter_net::{Asn, Family, PerFamily};
+use rutter_rib::{Batch, FamilyInfo, PeerId, Retain, Rib, SessionInfo};
+use rutter_wire::attr::Disposition;
+use rutter_wire::frame::MAX_EXTENDED_LEN;
+
+/// A peer of a table, and the session that its UPDATEs need.
+pub(super) struct FedPeer {
+    peer: PeerId,
+    asn: Asn,
+    /// The parameters of the families that the session carries. Path identifiers follow the files.
+    families: PerFamily<Option<FamilyInfo>>,
+    bgp_id: u32,
+    batch: Batch,
+    form: Form,
+    is_up: bool,
+    /// The UPDATEs with a fault for which Rutter withdraws their routes or resets the session (RFC 7606).
+    pub(super) malformed: u64,
+    /// The UPDATEs with routes of a family that the session does not carry.
+    pub(super) other_families: u64,
+}
+
+/// The form of a peer's updates.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Form {
+    as4: bool,
+    add_path: PerFamily<bool>,
+}
+
+/// The number of a peer's routes that are applied at once.
+const BATCH: usize = 1_024;
+
+impl FedPeer {
+    /// A peer without a session.
+    pub(super) fn new(peer: PeerId, asn: Asn, families: PerFamily<Option<FamilyInfo>>) -> Self {
+        FedPeer {
+            peer,
+            asn,
+            families,
+            bgp_id: 0,
+            batch: Batch::new(),
+            form: Form {
+                as4: true,
+                add_path: PerFamily::both(false),
+            },
+            is_up: false,
+            malformed: 0,
+            other_families: 0,
+        }
+    }
+
+    /// The id in the table.
+    pub(super) fn peer(&self) -> PeerId {
+        self.peer
+    }
+
+    /// The BGP Identifier; 0 if no file has it.
+    pub(super) fn bgp_id(&self) -> u32 {
+        self.bgp_id
+    }
+
+    /// A file names the BGP Identifier of the peer.
+    pub(super) fn identify(&mut self, rib: &Rib, bgp_id: u32) {
+        if bgp_id != 0 && bgp_id != self.bgp_id {
+            self.bgp_id = bgp_id;
+            if self.is_up {
+                self.establish(rib);
+            }
+        }
+    }
+
+    /// Sends several paths of a prefix to the peer, or only the best.
+    pub(super) fn set_add_path_send(&mut self, rib: &Rib, sends: PerFamily<bool>) {
+        for family in Family::ALL {
+            if let Some(info) = &mut self.families[family] {
+                info.add_path_send &= sends[family];
+            }
+        }
+        self.establish(rib);
+    }
+
+    /// Applies an UPDATE, in batches. [`FedPeer::commit`] applies the last.
+    pub(super) fn update(
+        &mut self,
+        rib: &Rib,
+        update: &FileUpdate<'_>,
+        unix_us: u64,
+    ) -> RecordOutcome {
+        let mut form = Form {
+            as4: update.form.as4,
+            ..self.form
+        };
+        let mut is_carried = true;
+        for family in Family::ALL {
+            if update.families.unicast[family] {
+                form.add_path[family] = update.form.add_path;
+                is_carried &= self.families[family].is_some();
+            }
+        }
+        if !is_carried {
+            self.other_families += 1;
+            return RecordOutcome::Read;
+        }
+        if form != self.form || !self.is_up {
+            self.form = form;
+            self.establish(rib);
+        }
+        let pushed = self.batch.push(rib, self.peer, update.body, unix_us);
+        if self.batch.len() >= BATCH {
+            self.commit(rib);
+        }
+        let withdraws = |disposition| disposition > Disposition::AttributeDiscard;
+        let mut faults = pushed.faults.iter();
+        self.malformed += u64::from(faults.any(|fault| withdraws(fault.disposition())));
+        match pushed.reset {
+            Some(_) => Unreadable::Update.into(),
+            None => RecordOutcome::Read,
+        }
+    }
+
+    /// The session ended: the routes are gone.
+    pub(super) fn down(&mut self, rib: &Rib) {
+        if std::mem::take(&mut self.is_up) {
+            self.commit(rib);
+            rib.session_down(self.peer, PerFamily::both(Retain::Nothing));
+        }
+    }
+
+    /// Applies the UPDATEs that wait.
+    pub(super) fn commit(&mut self, rib: &Rib) {
+        rib.commit(&mut self.batch);
+    }
+
+    fn establish(&mut self, rib: &Rib) {
+        self.commit(rib);
+        self.is_up = true;
+        let family = |family: Family| {
+            let info = self.families[family]?;
+            Some(FamilyInfo {
+                add_path_receive: self.form.add_path[family],
+                ..info
+            })
+        };
+        let session = SessionInfo {
+            remote_bgp_id: self.bgp_id,
+            remote_asn: self.asn,
+            as4: self.form.as4,
+            max_message_len: MAX_EXTENDED_LEN,
+            families: PerFamily::from_fn(family),
+            enhanced_refresh: false,
+        };
+        rib.session_up_without_stream(self.peer, session);
+    }
+}

@@ -1,0 +1,109 @@
+//! Reads MRT files to their end, with a progress bar.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::PathBuf;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use rutter_mrt::{Input, Progress, Reader, RecordOutcome, find_files};
+use rutter_wire::mrt::Record;
+
+use crate::failure::Failure;
+
+/// The number of records between two moves of the bar.
+const STEP: u64 = 4_096;
+
+/// Finds the files of paths. A path without a file is an error.
+pub(super) fn find(paths: &[PathBuf]) -> Result<Vec<Input>, Failure> {
+    let inputs = find_files(paths)?;
+    for path in paths {
+        let of_path = |input: &&Input| match input {
+            Input::File(file) => file.starts_with(path),
+            Input::Stdin => path.as_os_str() == "-",
+        };
+        if !inputs.iter().any(|input| of_path(&input)) {
+            let path = path.display();
+            return Err(Failure::text(format!("{path}: the folder has no files")));
+        }
+    }
+    Ok(inputs)
+}
+
+/// Reads a single file as text, if its first bytes are those of one; `None` for MRT files.
+pub(super) fn text(
+    inputs: &[Input],
+    is_text: fn(&[u8]) -> bool,
+) -> Result<Option<String>, Failure> {
+    let [Input::File(path)] = inputs else {
+        return Ok(None);
+    };
+    let failed = |why: io::Error| Failure::text(format!("{}: {why}", path.display()));
+    let mut file = File::open(path).map_err(failed)?;
+    let mut first = Vec::new();
+    file.by_ref()
+        .take(FIRST)
+        .read_to_end(&mut first)
+        .map_err(failed)?;
+    if !is_text(&first) {
+        return Ok(None);
+    }
+    file.read_to_end(&mut first).map_err(failed)?;
+    let not_text = |_| Failure::text(format!("{}: not UTF-8", path.display()));
+    String::from_utf8(first).map(Some).map_err(not_text)
+}
+
+/// The number of bytes that decide whether a file is text.
+const FIRST: u64 = 16;
+
+/// Calls `process` with each record of the files. A file that is damaged, or has no record, is an error: then a comparison
+/// would not be exact.
+pub(super) fn read(
+    what: &'static str,
+    inputs: &[Input],
+    mut process: impl FnMut(&Record<'_>) -> RecordOutcome,
+) -> Result<(), Failure> {
+    let progress = Progress::new();
+    let bar = bar(
+        what,
+        inputs.iter().map(Input::len).sum(),
+        "{bytes}/{total_bytes}",
+    );
+    let errors = RefCell::new(Vec::new());
+    let report = |line: &str| {
+        if line.starts_with("error: ") {
+            errors
+                .borrow_mut()
+                .push(line.trim_start_matches("error: ").to_owned());
+        }
+    };
+    let mut reader = Reader::new(&progress, &report);
+    for input in inputs {
+        let mut records = 0_u64;
+        let read: Result<(), std::convert::Infallible> = reader.read(input, |record| {
+            records += 1;
+            if records.is_multiple_of(STEP) {
+                bar.set_position(progress.bytes());
+            }
+            Ok(process(record))
+        });
+        let Ok(()) = read;
+        if let Some(first) = errors.borrow().first() {
+            return Err(Failure::text(first.clone()));
+        }
+        if records == 0 {
+            return Err(Failure::text(format!("{input}: no MRT record")));
+        }
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
+/// A bar on standard error; nothing is shown where that is no terminal.
+pub(super) fn bar(what: &'static str, len: u64, rest: &str) -> ProgressBar {
+    let bar = ProgressBar::new(len);
+    let style = ProgressStyle::with_template(&format!("{{prefix:12}} {{wide_bar}} {rest}"));
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.set_prefix(what);
+    bar
+}
