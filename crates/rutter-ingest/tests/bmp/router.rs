@@ -47,7 +47,7 @@ impl Router {
             true => "2001:db8::1".parse().unwrap(),
             false => "192.0.2.1".parse().unwrap(),
         };
-        self.write(|out| write_peer_up(out, peer, local, (179, 179), &sent, &received));
+        self.write(|out| write_peer_up(out, peer, local, (179, 179), &sent, &received, &[]));
     }
 
     /// A Loc-RIB with a name (RFC 9069 §4.4).
@@ -56,7 +56,7 @@ impl Router {
         received.extend([0, 3, 0, name.len() as u8]);
         received.extend(name.as_bytes());
         let local = "0.0.0.0".parse().unwrap();
-        self.write(|out| write_peer_up(out, peer, local, (0, 0), &sent, &received));
+        self.write(|out| write_peer_up(out, peer, local, (0, 0), &sent, &received, &[]));
     }
 
     pub fn peer_down(&mut self, peer: &PeerHeader, reason: u8) {

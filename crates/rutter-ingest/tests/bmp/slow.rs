@@ -33,7 +33,7 @@ fn burst(world: &World, sessions: u32) -> thread::JoinHandle<Router> {
         let header = PeerHeader::global(address, Asn(64_501), 9, RibView::AdjRibInPre);
         let local = Ipv4Addr::new(192, 0, 2, 1).into();
         let open = open(None);
-        write_peer_up(&mut all, &header, local, (179, 179), &open, &open);
+        write_peer_up(&mut all, &header, local, (179, 179), &open, &open, &[]);
         write_route_monitoring(&mut all, &header, &update);
     }
     let mut router = world.connect();

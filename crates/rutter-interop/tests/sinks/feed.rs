@@ -204,7 +204,7 @@ impl Connection {
         Open::new(Asn(asn), 90, asn, vec![Capability::FourOctetAs(Asn(asn))]).encode(&mut open);
         let mut out = Vec::new();
         write_initiation(&mut out, &format!("edge{asn}"), "a test");
-        write_peer_up(&mut out, &peer, address, (179, 179), &open, &open);
+        write_peer_up(&mut out, &peer, address, (179, 179), &open, &open, &[]);
         Ok(Connection::Bmp { socket, peer, out })
     }
 

@@ -22,7 +22,8 @@ pub use route_monitoring::RouteMonitoring;
 pub use statistics::{Statistic, StatisticsReport};
 pub use tlv::{Tlv, Tlvs, information, termination};
 pub use write::{
-    write_initiation, write_peer_down, write_peer_up, write_route_monitoring, write_termination,
+    write_initiation, write_peer_down, write_peer_up, write_route_monitoring,
+    write_statistics_report, write_termination,
 };
 
 /// Message types (RFC 7854 §4.1).

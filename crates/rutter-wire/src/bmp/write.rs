@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::header::write_address;
-use super::{PeerHeader, information, kind, termination};
+use super::{PeerHeader, Statistic, Tlv, information, kind, termination};
 
 /// Appends an Initiation message.
 pub fn write_initiation(out: &mut Vec<u8>, sys_name: &str, sys_descr: &str) {
@@ -24,7 +24,7 @@ pub fn write_termination(out: &mut Vec<u8>, reason: u16, text: &str) {
 }
 
 /// Appends a Peer Up message. Both OPENs are whole, with their headers. `ports` are the local and the remote port, 0 if
-/// unknown.
+/// unknown. `more` are the Information TLVs behind the OPENs (RFC 9736).
 pub fn write_peer_up(
     out: &mut Vec<u8>,
     peer: &PeerHeader,
@@ -32,6 +32,7 @@ pub fn write_peer_up(
     ports: (u16, u16),
     sent_open: &[u8],
     received_open: &[u8],
+    more: &[Tlv<'_>],
 ) {
     write(out, kind::PEER_UP, |out| {
         peer.write(out);
@@ -40,6 +41,20 @@ pub fn write_peer_up(
         out.extend_from_slice(&ports.1.to_be_bytes());
         out.extend_from_slice(sent_open);
         out.extend_from_slice(received_open);
+        for tlv in more {
+            write_tlv(out, tlv.kind, tlv.value);
+        }
+    });
+}
+
+/// Appends a Statistics Report. Counters have four octets, gauges eight, those of a family eleven with the family
+/// (RFC 7854 §4.8).
+pub fn write_statistics_report(out: &mut Vec<u8>, peer: &PeerHeader, statistics: &[Statistic]) {
+    write(out, kind::STATISTICS_REPORT, |out| {
+        peer.write(out);
+        let count = u32::try_from(statistics.len()).unwrap_or(u32::MAX);
+        out.extend_from_slice(&count.to_be_bytes());
+        statistics.iter().for_each(|one| one.write(out));
     });
 }
 
@@ -69,7 +84,7 @@ fn write(out: &mut Vec<u8>, kind: u8, body: impl FnOnce(&mut Vec<u8>)) {
 }
 
 /// A string that exceeds a TLV is cut.
-fn write_tlv(out: &mut Vec<u8>, kind: u16, value: &[u8]) {
+pub(super) fn write_tlv(out: &mut Vec<u8>, kind: u16, value: &[u8]) {
     let value = value.get(..usize::from(u16::MAX)).unwrap_or(value);
     out.extend_from_slice(&kind.to_be_bytes());
     out.extend_from_slice(&(value.len() as u16).to_be_bytes());

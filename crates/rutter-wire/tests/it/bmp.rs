@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use rutter_net::{AfiSafi, Asn};
 use rutter_wire::bmp::{
-    BmpFault, Message, Mirrored, PeerDown, PeerHeader, PeerType, RibView, information, next_packet,
-    termination, write_initiation, write_peer_down, write_peer_up, write_route_monitoring,
-    write_termination,
+    BmpFault, Message, Mirrored, PeerDown, PeerHeader, PeerType, RibView, Statistic, Tlv,
+    information, next_packet, termination, write_initiation, write_peer_down, write_peer_up,
+    write_route_monitoring, write_statistics_report, write_termination,
 };
 use rutter_wire::open::Open;
 
@@ -115,10 +115,13 @@ fn a_session_goes_up_and_down() {
     let mut bytes = Vec::new();
     let (sent, received) = (open(64500), open(200_000));
     let local = address("2001:db8::1");
-    write_peer_up(&mut bytes, &peer, local, (179, 4711), &sent, &received);
-    bytes.extend_from_slice(&hex("0003 0004 626c7565"));
-    let len = bytes.len() as u32;
-    bytes[1..5].copy_from_slice(&len.to_be_bytes());
+    let table = Tlv {
+        kind: information::TABLE_NAME,
+        value: b"blue",
+    };
+    let ports = (179, 4711);
+    write_peer_up(&mut bytes, &peer, local, ports, &sent, &received, &[table]);
+    assert!(bytes.ends_with(&hex("0003 0004 626c7565")));
     let Message::PeerUp(up) = decode(&bytes) else {
         panic!("peer up");
     };
@@ -215,6 +218,37 @@ fn counters_of_all_forms() {
             ),
         ]
     );
+}
+
+#[test]
+fn counters_are_written_in_the_form_of_their_type() {
+    let peer = PeerHeader {
+        unix_us: Some(1_700_000_000_250_000),
+        ..PeerHeader::global(
+            address("192.0.2.11"),
+            Asn(64500),
+            0xc000_020b,
+            RibView::AdjRibInPre,
+        )
+    };
+    let written = [
+        Statistic::new(Statistic::REJECTED_PREFIXES, 5),
+        Statistic::new(Statistic::ADJ_RIB_IN, 1_000_000),
+        Statistic::of_family(Statistic::ADJ_RIB_IN_OF_FAMILY, AfiSafi::IPV6_UNICAST, 7),
+        Statistic::new(Statistic::TREATED_AS_WITHDRAW, (1 << 32) + 2),
+    ];
+    let mut bytes = Vec::new();
+    write_statistics_report(&mut bytes, &peer, &written);
+    let body = format!(
+        "{PEER} 00000004 0000 0004 00000005 0007 0008 00000000000f4240 0009 000b 000201 0000000000000007 000b 0004 00000002"
+    );
+    assert_eq!(bytes, message(3, 1, &body));
+    let Message::StatisticsReport(report) = decode(&bytes) else {
+        panic!("statistics");
+    };
+    let read: Vec<_> = report.iter().collect();
+    assert_eq!(read[..3], written[..3]);
+    assert_eq!(read[3].value, 2, "a counter of 32 bits wraps around");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use rutter_net::{AfiSafi, Asn, Family, PerFamily, Prefix};
 use rutter_rib::{PeerSummary, RouteView, SessionInfo, View};
 use rutter_wire::attr::write_mp_reach;
 use rutter_wire::bmp::{
-    PeerDown, PeerHeader, PeerType, RibView, information, write_peer_down, write_peer_up,
+    PeerDown, PeerHeader, PeerType, RibView, Tlv, information, write_peer_down, write_peer_up,
     write_route_monitoring,
 };
 use rutter_wire::capability::{AddPathFamily, AddPathMode, Capability};
@@ -101,19 +101,25 @@ impl Peer {
             _ => (router, peer),
         };
         let sent = self.open(self.header.asn, router);
-        let mut received = self.open(self.header.asn, peer);
-        if let Some(table) = &self.table {
-            // The Information TLVs follow the OPENs.
-            let table = &table.as_bytes()[..table.len().min(usize::from(u16::MAX))];
-            received.extend_from_slice(&information::TABLE_NAME.to_be_bytes());
-            received.extend_from_slice(&(table.len() as u16).to_be_bytes());
-            received.extend_from_slice(table);
-        }
+        let received = self.open(self.header.asn, peer);
+        let table = self.table.as_ref().map(|table| Tlv {
+            kind: information::TABLE_NAME,
+            value: table.as_bytes(),
+        });
         let local = match self.header.address {
             IpAddr::V4(_) => IpAddr::from([0; 4]),
             IpAddr::V6(_) => IpAddr::from([0; 16]),
         };
-        write_peer_up(out, &self.at(unix_us), local, (0, 0), &sent, &received);
+        let header = self.at(unix_us);
+        write_peer_up(
+            out,
+            &header,
+            local,
+            (0, 0),
+            &sent,
+            &received,
+            table.as_slice(),
+        );
     }
 
     /// An OPEN that describes the form of the routes. The real OPEN is not known.
