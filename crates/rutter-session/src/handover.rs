@@ -236,6 +236,7 @@ fn read_negotiated(state: &mut Reader<'_>) -> Result<Negotiated, BadRecord> {
         remote_role: None,
         one_sided: Vec::new(),
         remote_capabilities: Vec::new(),
+        opens: None,
     };
     for family in Family::ALL {
         if state.bool("family")? {

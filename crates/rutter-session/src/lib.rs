@@ -28,7 +28,7 @@ mod timers;
 pub use config::{Config, FamilyConfig, GracefulRestartConfig, IdleHold, RemoteAs};
 pub use event::{SessionEvent, Severity};
 pub use input::{ConnectionId, Input, ResetReason, StopReason};
-pub use negotiated::{FamilyNegotiated, Feature, Negotiated, OneSidedOffer};
+pub use negotiated::{FamilyNegotiated, Feature, Negotiated, OneSidedOffer, OpenMessages};
 pub use output::{DownReason, Output};
 pub use selection_deferral::{DeferralEnd, SETTLE_MS, SelectionDeferral};
 pub use session::Session;

@@ -43,6 +43,17 @@ pub struct Negotiated {
     pub one_sided: Vec<OneSidedOffer>,
     /// Every capability of the neighbor as in its OPEN.
     pub remote_capabilities: Vec<Capability>,
+    /// The OPENs of the session, for BMP (RFC 7854 §4.10). `None` if another process exchanged them.
+    pub opens: Option<Box<OpenMessages>>,
+}
+
+/// The two OPENs of a session, whole messages with their headers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OpenMessages {
+    /// The one that we sent.
+    pub sent: Vec<u8>,
+    /// The neighbor's, as received.
+    pub received: Vec<u8>,
 }
 
 /// The negotiated options of one family.

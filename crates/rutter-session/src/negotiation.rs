@@ -41,6 +41,7 @@ impl Negotiated {
             remote_role: their.role(),
             one_sided: one_sided(&our, &their),
             remote_capabilities: theirs.capabilities,
+            opens: None,
         }
     }
 }

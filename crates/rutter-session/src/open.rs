@@ -5,13 +5,13 @@ use rutter_wire::capability::{
     AddPathFamily, AddPathMode, Capability, ExtendedNextHop, GracefulRestart,
     GracefulRestartFamily, LongLivedFamily, MAX_RESTART_TIME_S, MAX_STALE_TIME_S, code,
 };
-use rutter_wire::frame::MessageType;
+use rutter_wire::frame::{self, MessageType};
 use rutter_wire::notification::{Notification, fsm, open as error};
 use rutter_wire::open::Open;
 
 use crate::connection::Phase;
 use crate::session::Session;
-use crate::{Config, ConnectionId, Negotiated, RemoteAs, SessionEvent};
+use crate::{Config, ConnectionId, Negotiated, OpenMessages, RemoteAs, SessionEvent};
 
 impl Session {
     /// The OPEN of a new connection.
@@ -40,11 +40,13 @@ impl Session {
         };
         let outgoing = opened.outgoing;
         let result = Open::parse(body).and_then(|theirs| negotiate(&self.config, ours, theirs));
+        let opens = open_messages(ours, body);
         match result {
             Ok(negotiated) => self.open_accepted(
                 connection,
                 Negotiated {
                     outgoing,
+                    opens: Some(Box::new(opens)),
                     ..negotiated
                 },
             ),
@@ -91,6 +93,16 @@ impl Session {
             self.report(SessionEvent::WithoutCapabilities);
         }
     }
+}
+
+/// Both OPENs as they were sent.
+fn open_messages(ours: &Open, their_body: &[u8]) -> OpenMessages {
+    let (mut sent, mut received) = (Vec::new(), Vec::new());
+    ours.encode(&mut sent);
+    let start = frame::begin(&mut received, MessageType::Open);
+    received.extend_from_slice(their_body);
+    frame::finish(&mut received, start);
+    OpenMessages { sent, received }
 }
 
 /// Our capabilities, in the order of their codes.
