@@ -1,5 +1,6 @@
 //! From routes to UPDATE messages, in the style that the clients of a group share.
 
+use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
@@ -198,6 +199,72 @@ impl Style {
             _ => Some(set.mp_next_hop()),
         }
     }
+}
+
+/// Returns the attributes of an accepted route after the import policy, without MP_REACH_NLRI: the received ones with the changes
+/// of import filters and the communities of the route's class. Action communities stay, because they are removed only
+/// when the route is advertised. `unscrubbed` is an export policy that removes nothing.
+#[cold]
+pub(crate) fn write_post_policy<'a>(
+    set: &'a AttrSet,
+    family: Family,
+    sender: Sender,
+    rules: RewriteRules<'_>,
+    unscrubbed: &ExportPolicy,
+) -> Cow<'a, [u8]> {
+    let class = rules.classes.class(rules.class);
+    let tags = rules.policy.tags_of(class, sender.asn);
+    let on_import = rules.classes.changes(rules.class);
+    if on_import.is_none() && tags == Tags::default() && !class.add_otc {
+        return set.block().into();
+    }
+    let attributes = set.attributes();
+    let is_internal_only = |code| matches!(code, code::LOCAL_PREF | code::ORIGINATOR_ID);
+    let keeps_internal = attributes.iter().any(|raw| is_internal_only(raw.code))
+        || on_import.is_some_and(|changes| changes.local_pref.is_some());
+    let style = Style {
+        // Only internal kinds keep LOCAL_PREF.
+        kind: match keeps_internal {
+            true => PeerKind::Internal,
+            false => PeerKind::RouteServerClient,
+        },
+        local_asn: Asn(0),
+        next_hop_self: None,
+        as4: true,
+        max_message_len: MESSAGE_LEN,
+        families: PerFamily::both(true),
+        add_path: PerFamily::both(false),
+        add_path_limit: 0,
+        extended_next_hop: true,
+        add_otc: false,
+        prepend_own_as: false,
+        cluster_id: 0,
+        advertises: true,
+        filter: None,
+    };
+    let mut out = Vec::new();
+    let mut rewriter = Rewriter {
+        style: &style,
+        modification: Modification::default(),
+        // Nothing is reflected.
+        sender: Sender {
+            internal: false,
+            ..sender
+        },
+        policy: unscrubbed,
+        class: Class {
+            blackhole: false,
+            ..class
+        },
+        tags,
+        on_import,
+        on_export: None,
+        blackhole: None,
+        attributes: &attributes,
+        out: &mut out,
+    };
+    rewriter.rewrite(family);
+    out.into()
 }
 
 /// Rewrites a set's attributes where they may not pass unchanged.

@@ -517,7 +517,7 @@ pub(crate) fn write_messages<K: Nlri>(
     writer.announce(block, next_hop, max, prefixes);
 }
 
-fn sender_of(topology: &Topology, peer: PeerId) -> Sender {
+pub(crate) fn sender_of(topology: &Topology, peer: PeerId) -> Sender {
     let rank = topology.ranks.get(peer.index());
     Sender {
         internal: rank.is_some_and(|rank| !rank.external),

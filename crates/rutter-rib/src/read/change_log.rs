@@ -28,6 +28,8 @@ use crate::{AttrSet, PeerId, Rib};
 /// The neighbor of a change, as it was called then.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ChangedPeer {
+    /// Its id.
+    pub id: PeerId,
     /// Its name.
     pub name: Arc<str>,
     /// Its address.
@@ -476,12 +478,14 @@ impl Comparison<'_> {
 fn changed_peer(topology: &Topology, id: PeerId) -> ChangedPeer {
     match topology.peer(id) {
         Some(peer) => ChangedPeer {
+            id,
             name: Arc::clone(&peer.neighbor.name),
             address: peer.neighbor.address,
             asn: peer.neighbor.remote_asn,
         },
         // The last routes of a removed neighbor go after it.
         None => ChangedPeer {
+            id,
             name: format!("#{}", id.0).into(),
             address: std::net::Ipv4Addr::UNSPECIFIED.into(),
             asn: Asn(0),
@@ -496,6 +500,7 @@ mod tests {
     fn up(name: &str) -> TableChange {
         TableChange::SessionUp {
             peer: ChangedPeer {
+                id: PeerId(0),
                 name: name.into(),
                 address: [192, 0, 2, 1].into(),
                 asn: Asn(64_500),

@@ -155,7 +155,7 @@ impl Rib {
         Some(at(first + page.len() as u32))
     }
 
-    fn next_shard(&self, from: DestinationPlace) -> Option<DestinationPlace> {
+    pub(crate) fn next_shard(&self, from: DestinationPlace) -> Option<DestinationPlace> {
         let shard = from.shard + 1;
         let exists = (shard as usize) < self.shards.len();
         exists.then_some(DestinationPlace { shard, slot: 0 })
@@ -163,6 +163,22 @@ impl Rib {
 }
 
 impl<'a> ExportedDestination<'a> {
+    /// A destination outside a walk, whose place is not known.
+    pub(crate) fn new(
+        prefix: Prefix,
+        routes: &'a [Route],
+        topology: &'a Topology,
+        context: &'a ViewContext,
+    ) -> Self {
+        ExportedDestination {
+            prefix,
+            place: DestinationPlace::default(),
+            routes,
+            topology,
+            context,
+        }
+    }
+
     /// The routes that a client is sent, and the better ones that it is not sent, best first. Without Add-Path the routes
     /// behind the one that it is sent are left out. Empty without a session.
     pub fn to(&self, client: PeerId) -> impl Iterator<Item = ExportedRoute<'a>> + use<'a> {

@@ -368,6 +368,11 @@ impl ViewContext {
         }
     }
 
+    /// Returns whether a sweeper is removing the route.
+    pub fn is_being_removed(&self, family: Family, route: &Route) -> bool {
+        self.epochs(family, route).is_being_removed(route.state)
+    }
+
     fn epochs(&self, family: Family, route: &Route) -> Epochs {
         let families = self.epochs.get(route.peer.index());
         families.map_or_else(Epochs::default, |families| families[family])
