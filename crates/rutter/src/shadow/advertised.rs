@@ -26,6 +26,8 @@ pub(super) struct Advertised<'a> {
     pub(super) rib: Rib,
     /// The members of which a file was read, in the order of the configuration.
     pub(super) members: Vec<Member>,
+    /// The place among the members of each peer of the table.
+    places: Vec<usize>,
     /// Facts about the files that a reader of the comparison should know.
     pub(super) notes: Vec<String>,
     table: &'a OfflineTable,
@@ -39,13 +41,6 @@ pub(super) struct Member {
     /// By family: it is sent several paths of a prefix.
     pub(super) add_path: PerFamily<bool>,
     fed: FedPeer,
-}
-
-impl Member {
-    /// Its id in [`Advertised::rib`].
-    pub(super) fn peer(&self) -> PeerId {
-        self.fed.peer()
-    }
 }
 
 /// An argument of `--advertised`.
@@ -86,6 +81,7 @@ impl<'a> Advertised<'a> {
                 always_compare_med: false,
             }),
             members: Vec::new(),
+            places: Vec::new(),
             notes: Vec::new(),
             table,
             own_asn: config.asn,
@@ -106,7 +102,16 @@ impl<'a> Advertised<'a> {
             member.fed.commit(&advertised.rib);
         }
         advertised.members.sort_by_key(|member| member.neighbor);
+        advertised.places = vec![0; advertised.members.len()];
+        for (place, member) in advertised.members.iter().enumerate() {
+            advertised.places[member.fed.peer().index()] = place;
+        }
         Ok(advertised)
+    }
+
+    /// The place among the members of a peer of the table.
+    pub(super) fn member_of(&self, peer: PeerId) -> usize {
+        self.places[peer.index()]
     }
 
     /// Reads the files of a source. A file with one peer is about the member that the argument names, whatever the peer.
@@ -120,14 +125,14 @@ impl<'a> Advertised<'a> {
         if !matches.found.is_empty() {
             return Ok(());
         }
-        match (source.is_named, matches.with_routes.first()) {
-            (true, Some(only))
-                if matches.with_routes.len() == 1 && !inputs.contains(&Input::Stdin) =>
-            {
-                let only = *only;
+        let is_clear =
+            source.is_named && !self.has_twins(source) && !inputs.contains(&Input::Stdin);
+        let only = matches.with_routes.first().copied();
+        match only.filter(|_| is_clear && matches.with_routes.len() == 1) {
+            Some(only) => {
                 self.read_as(source, &inputs, import, &mut Matches::default(), Some(only))
             }
-            _ => Err(self.no_peer(source, &matches)),
+            None => Err(self.no_peer(source, &matches)),
         }
     }
 
@@ -143,6 +148,9 @@ impl<'a> Advertised<'a> {
             return Err(failed(
                 "BIRD's routes do not name the member that they are advertised to: write MEMBER=PATH",
             ));
+        }
+        if self.has_twins(source) {
+            return Err(self.no_peer(source, &Matches::default()));
         }
         let found = BirdRoutes::parse(text).map_err(|why| failed(&why))?;
         let mut of_family = PerFamily::both(0);
@@ -261,7 +269,11 @@ impl<'a> Advertised<'a> {
     fn about(&self, source: &Source, peer: &FilePeer, only: Option<FilePeer>) -> Vec<usize> {
         let neighbors = source.neighbors.iter().copied();
         let of_peer = neighbors.filter(|at| match only {
-            Some(only) => only == *peer,
+            Some(only) => {
+                let address = self.table.neighbors[*at].config.address;
+                let is_family = address.is_ipv4() == peer.address.is_ipv4();
+                only == *peer && (is_family || source.neighbors.len() == 1)
+            }
             None => self.is_about(source, peer, *at),
         });
         of_peer.collect()
@@ -287,8 +299,16 @@ impl<'a> Advertised<'a> {
             local == neighbor.address || is_alone && is_only(asn, peer.address)
         });
         let has_one_session = source.neighbors.len() == 1;
-        peer.asn == self.own_asn
-            && (is_at_member || source.is_named && (is_family(peer.address) || has_one_session))
+        let is_named = source.is_named && (is_alone && is_family(peer.address) || has_one_session);
+        peer.asn == self.own_asn && (is_at_member || is_named)
+    }
+
+    /// Returns whether two neighbors of a source have an address of one family.
+    fn has_twins(&self, source: &Source) -> bool {
+        let address = |at: &usize| self.table.neighbors[*at].config.address;
+        let ipv4 = source.neighbors.iter().filter(|at| address(at).is_ipv4());
+        let ipv4 = ipv4.count();
+        ipv4 > 1 || source.neighbors.len() - ipv4 > 1
     }
 
     fn no_peer(&self, source: &Source, matches: &Matches) -> Failure {
@@ -306,6 +326,11 @@ impl<'a> Advertised<'a> {
             _ => format!("{}, and {more} more", peers.join(", ")),
         };
         let wanted = match source.is_named {
+            true if self.has_twins(source) => {
+                "the member has several sessions of one family: name one \
+                                               by its address, as in 192.0.2.1=PATH"
+                    .to_owned()
+            }
             true => format!(
                 "neither the route server (AS{}) nor the member is a peer of the file",
                 self.own_asn.0

@@ -125,16 +125,10 @@ impl Comparison<'_> {
 
     /// The routes that the other route server sends each member.
     fn theirs(&self, prefix: Prefix) -> Vec<Vec<AttrSet>> {
-        let members = &self.advertised.members;
-        let mut routes = vec![Vec::new(); members.len()];
+        let mut routes = vec![Vec::new(); self.advertised.members.len()];
         self.advertised.rib.destination(prefix, |view| {
             for route in &view.routes {
-                let member = members
-                    .iter()
-                    .position(|member| member.peer() == route.peer);
-                if let Some(member) = member {
-                    routes[member].push(route.attrs.clone());
-                }
+                routes[self.advertised.member_of(route.peer)].push(route.attrs.clone());
             }
         });
         routes

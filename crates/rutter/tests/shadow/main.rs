@@ -351,6 +351,31 @@ fn the_routes_that_bird_prints_are_read() {
     );
 }
 
+/// Two routers of AS3312: a dump without local addresses may be of either.
+#[test]
+fn a_member_with_two_sessions_is_named_by_address() {
+    let place = Place::new("twins");
+    let second = "\n[[member]]\nasn = 3312\naddress = \"192.0.2.22\"\n";
+    place.write("rutter.toml", format!("{CONFIG}{second}").as_bytes());
+    let rows = vec![
+        ("45.1.0.0/24", vec![(0, of(&[3311]))]),
+        ("45.4.0.0/24", vec![(0, of(&[3313]))]),
+    ];
+    place.write("at-12.mrt", &table(&[peer(1, 64500)], &rows));
+    let received = ["--received", "received.mrt", "--advertised"];
+    let error = place.error(&[&received[..], &["AS3312=at-12.mrt"]].concat());
+    assert!(
+        error.contains("several sessions of one family: name one by its address"),
+        "{error}"
+    );
+    let (code, out, err) = place.shadow(&[&received[..], &["192.0.2.22=at-12.mrt"]].concat());
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(
+        out.starts_with("1 session compared: 2 routes the same, no difference"),
+        "{out}"
+    );
+}
+
 #[test]
 fn peers_without_a_neighbor_are_named() {
     let place = Place::new("unmatched");
