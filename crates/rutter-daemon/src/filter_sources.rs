@@ -105,12 +105,11 @@ impl FilterSources {
         }
     }
 
-    /// The data of the table with what the IRR source refused; `None` if nothing waits.
+    /// The data of the table with what sources refused; `None` if nothing waits.
     pub(crate) fn refused(&self, data: &FilterData) -> Option<FilterData> {
-        Some(FilterData {
-            irr: Some(self.irr.refused()?),
-            ..data.clone()
-        })
+        let mut accepted = data.clone();
+        let waiting = self.all().map(|slot| slot.put_refused(&mut accepted));
+        waiting.contains(&true).then_some(accepted)
     }
 
     /// The data that the table would have under another configuration, as far as they are known now: sources that have

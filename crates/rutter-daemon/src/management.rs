@@ -133,7 +133,7 @@ impl Backend for Management {
         each: &mut dyn FnMut(PreviewedRoute),
     ) -> Result<(), String> {
         let refused = self.0.sources.refused(snapshot.filter_data());
-        let data = refused.ok_or("no IRR data wait to be accepted; see `rutter show sources`")?;
+        let data = refused.ok_or("no data wait to be accepted; see `rutter show sources`")?;
         snapshot.preview(|_| PreviewedPolicy::Same, &data, each);
         Ok(())
     }

@@ -26,6 +26,9 @@ pub(crate) trait ConfiguredSource: Source + Send + 'static {
     /// Replaces the source's part of the outside data. `None` removes it.
     fn put(data: &mut FilterData, new: Option<Self::Data>);
 
+    /// The data that wait for an operator.
+    fn refused(&self) -> Option<Self::Data>;
+
     /// Called by a reload after new settings, and also if the settings are equal.
     fn reload(&self) {}
 }
@@ -41,6 +44,10 @@ impl ConfiguredSource for RpkiSource {
         data.aspas = live.aspas;
     }
 
+    fn refused(&self) -> Option<LiveRpkiData> {
+        RpkiSource::refused(self)
+    }
+
     /// Files may have changed.
     fn reload(&self) {
         self.refresh();
@@ -54,6 +61,10 @@ impl ConfiguredSource for IrrSource {
 
     fn put(data: &mut FilterData, new: Option<Arc<IrrData>>) {
         data.irr = new;
+    }
+
+    fn refused(&self) -> Option<Arc<IrrData>> {
+        IrrSource::refused(self)
     }
 }
 
@@ -104,13 +115,9 @@ pub(crate) trait Slot {
 
     /// Acts on the source. Returns whether there is one.
     fn act(&self, action: SourceAction) -> bool;
-}
 
-impl SourceSlot<IrrSource> {
-    /// The data that wait for an operator.
-    pub(crate) fn refused(&self) -> Option<Arc<IrrData>> {
-        self.0.lock().as_ref()?.refused()
-    }
+    /// Puts the data into `data` that wait for an operator. Returns whether there are any.
+    fn put_refused(&self, data: &mut FilterData) -> bool;
 }
 
 impl<S: ConfiguredSource> Slot for SourceSlot<S> {
@@ -175,6 +182,16 @@ impl<S: ConfiguredSource> Slot for SourceSlot<S> {
             SourceAction::Accept => source.accept(),
         }
         true
+    }
+
+    fn put_refused(&self, data: &mut FilterData) -> bool {
+        let slot = self.0.lock();
+        let refused = slot.as_ref().and_then(ConfiguredSource::refused);
+        let waits = refused.is_some();
+        if waits {
+            S::put(data, refused);
+        }
+        waits
     }
 }
 

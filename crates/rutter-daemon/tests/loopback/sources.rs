@@ -248,3 +248,39 @@ fn the_routes_of_a_difference_are_judged_by_the_files_of_the_new_configuration()
     assert_eq!(rejected(&irr), ["9.9.9.0/24"]);
     two.expect_table(&["8.8.8.0/24", "9.9.9.0/24"]);
 }
+
+/// Two of three VRPs are gone: the difference is known before an operator accepts it.
+#[test]
+fn the_routes_that_refused_vrps_would_change_are_listed() {
+    let folder = Folder::new("diff-refused");
+    let vrps = folder.0.join("vrps.json");
+    let roa = |prefix: &str| format!(r#"{{"asn":64502,"prefix":"{prefix}","maxLength":24}}"#);
+    let document = |prefixes: &[&str]| {
+        let roas: Vec<String> = prefixes.iter().map(|prefix| roa(prefix)).collect();
+        format!("{{\"roas\":[{}]}}", roas.join(","))
+    };
+    std::fs::write(&vrps, document(&["8.8.0.0/16", "9.9.0.0/16", "4.4.0.0/16"])).expect("write");
+    let (_daemon, address) = start(&folder, 1, &(two_members() + &rpki(&folder, &vrps)));
+    let mut one = Speaker::establish(1, 64501, address);
+    let mut two = Speaker::establish(2, 64502, address);
+    one.announce(&["8.8.8.0/24", "9.9.9.0/24", "1.1.1.0/24"], &[]);
+    two.expect_table(&["1.1.1.0/24"]);
+
+    let diff = || ask(&folder, Request::DiffSources { routes: 10 });
+    assert!(
+        format!("{:?}", diff()).contains("no data wait"),
+        "{:?}",
+        diff()
+    );
+    std::fs::write(&vrps, document(&["8.8.0.0/16"])).expect("write");
+    refresh(&folder, "rpki");
+    wait_until("a refusal", || source(&folder, "rpki").refused.is_some());
+    let lines = diff();
+    let changed = lines.iter().filter_map(|line| match line {
+        Line::RouteChange(row) => Some((row.prefix.to_string(), row.rejected_after.is_none())),
+        _ => None,
+    });
+    let changed: Vec<(String, bool)> = changed.collect();
+    assert_eq!(changed, [("9.9.9.0/24".to_owned(), true)]);
+    two.expect_table(&["1.1.1.0/24"]);
+}

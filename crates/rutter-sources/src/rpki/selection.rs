@@ -21,6 +21,8 @@ pub(super) struct Selection {
     /// ASPAs are wanted: data without any have lost them.
     wants_aspas: bool,
     refusals: Vec<(Origin, String)>,
+    /// The most preferred candidate that was refused.
+    refused: Option<Candidate>,
 }
 
 /// The data in force.
@@ -72,6 +74,11 @@ impl Selection {
         &self.refusals
     }
 
+    /// The data that [`Self::accept`] accepts.
+    pub fn refused(&self) -> Option<&Candidate> {
+        self.refused.as_ref()
+    }
+
     /// Accepts the refused data of the most preferred origin. Returns whether there were any.
     pub fn accept(&mut self) -> bool {
         let first = self.refusals.first();
@@ -82,12 +89,14 @@ impl Selection {
     /// Chooses among the candidates, which are in order of preference.
     pub fn choose(&mut self, candidates: &[Candidate], now: Instant) -> Choice {
         self.refusals.clear();
+        self.refused = None;
         for candidate in candidates
             .iter()
             .filter(|candidate| !candidate.is_expired(now))
         {
             if let Err(why) = self.check(candidate) {
                 self.refusals.push((candidate.origin.clone(), why));
+                self.refused.get_or_insert_with(|| candidate.clone());
                 continue;
             }
             return self.adopt(candidate);
@@ -307,8 +316,13 @@ mod tests {
         let small = [candidate("one", 10, now), candidate("two", 20, now)];
         assert_eq!(selection.choose(&small, now), Choice::Same);
         assert_eq!(selection.refusals().len(), 2);
+        let offered = selection
+            .refused()
+            .map(|candidate| candidate.content.sizes());
+        assert_eq!(offered.map(Sizes::total), Some(10));
         assert!(selection.accept());
         assert_eq!(selection.choose(&small, now), Choice::Changed);
+        assert!(selection.refused().is_none());
         assert_eq!(
             (in_force(&selection), selection.refusals().len()),
             (of("one", 10), 0)

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::candidate::Candidate;
 use super::live_data::LiveRpkiData;
 use super::settings::RpkiSettings;
 use super::worker::{Message, Worker};
@@ -20,6 +21,7 @@ use crate::{Source, SourceState, SourceStatus};
 pub struct RpkiSource {
     messages: Sender<Message>,
     status: Arc<Mutex<Vec<SourceStatus>>>,
+    refused: Arc<Mutex<Option<Candidate>>>,
     thread: JoinHandle<()>,
 }
 
@@ -37,10 +39,12 @@ impl Source for RpkiSource {
     ) -> io::Result<Self> {
         let (messages, receiver) = mpsc::channel();
         let status = Arc::new(Mutex::new(Vec::new()));
+        let refused = Arc::new(Mutex::new(None));
         let mut worker = Worker::new(
             state_folder,
             messages.clone(),
             status.clone(),
+            refused.clone(),
             Box::new(publish),
         );
         worker.start(settings);
@@ -49,6 +53,7 @@ impl Source for RpkiSource {
         Ok(RpkiSource {
             messages,
             status,
+            refused,
             thread,
         })
     }
@@ -108,6 +113,12 @@ impl Source for RpkiSource {
 }
 
 impl RpkiSource {
+    /// The data that would be in force if an operator accepted what is refused; `None` if nothing is.
+    pub fn refused(&self) -> Option<LiveRpkiData> {
+        let refused = self.refused.lock().clone();
+        refused.map(|candidate| candidate.content.build())
+    }
+
     fn send(&self, message: Message) {
         // The thread ends only after a stop.
         let _ = self.messages.send(message);

@@ -54,6 +54,7 @@ pub(super) struct Worker {
     next_thread: u64,
     messages: Sender<Message>,
     status: Arc<Mutex<Vec<SourceStatus>>>,
+    refused: Arc<Mutex<Option<Candidate>>>,
     publish: Box<dyn Fn(LiveRpkiData) + Send>,
 }
 
@@ -72,6 +73,7 @@ impl Worker {
         state: &Path,
         messages: Sender<Message>,
         status: Arc<Mutex<Vec<SourceStatus>>>,
+        refused: Arc<Mutex<Option<Candidate>>>,
         publish: Box<dyn Fn(LiveRpkiData) + Send>,
     ) -> Self {
         Worker {
@@ -89,6 +91,7 @@ impl Worker {
             next_thread: 0,
             messages,
             status,
+            refused,
             publish,
         }
     }
@@ -315,6 +318,7 @@ impl Worker {
             _ => {}
         }
         self.plan_save(choice, now);
+        *self.refused.lock() = self.selection.refused().cloned();
         *self.status.lock() = self.status_rows();
     }
 
