@@ -51,7 +51,7 @@ impl Config {
         config
     }
 
-    /// The dynamic neighbors whose AS is known: those that sections name, and those that are connected.
+    /// The dynamic neighbors whose AS is known, because a section names it or because they are connected.
     fn known_dynamic_neighbors(&self) -> impl Iterator<Item = Neighbor> {
         let named = self.dynamic_neighbors.iter().flat_map(|section| {
             let anybody = section.template.address;

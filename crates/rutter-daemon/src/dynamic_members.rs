@@ -74,7 +74,7 @@ fn change(shared: &Arc<Shared>, members: BTreeSet<Member>) {
 struct LeftMembers(HashMap<Member, Instant>);
 
 impl LeftMembers {
-    /// The members whose data are wanted: those that are connected, and those of `known` that left not long ago.
+    /// The members whose data are wanted: the connected ones, and members of `known` that left not long ago.
     fn wanted(
         &mut self,
         known: &BTreeSet<Member>,

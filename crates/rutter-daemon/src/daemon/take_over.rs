@@ -36,6 +36,8 @@ impl Daemon {
             restart: Restart::after_handover(&config),
             clock: Clock::start_at(predecessor.now_ms),
         };
+        let members = std::mem::take(&mut predecessor.dynamic_members);
+        let config = config.with_dynamic_members(members);
         let prepared = Self::assemble(config, Some(source), start);
         let prepared = prepared.map_err(|error| refused(predecessor.fail(error.to_string())))?;
         prepared.take_over(predecessor)

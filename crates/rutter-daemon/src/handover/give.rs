@@ -233,6 +233,11 @@ impl Successor {
         hello.number(shared.clock.now_ms());
         hello.number(unix_us());
         hello.count(listeners.len());
+        // Before it starts the sources: else it would drop the data of these members.
+        for (address, asn) in &shared.config.read().dynamic_members {
+            hello.address(*address);
+            hello.number(asn.0);
+        }
         self.channel.set_timeout(START_TIMEOUT).map_err(failed)?;
         self.channel
             .send(Kind::Hello, &hello.bytes)

@@ -1,13 +1,14 @@
 //! The process that goes on: it reads what the one before passes, and touches no socket before the word to go.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
-use std::net::{TcpListener, TcpStream};
+use std::net::{IpAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rutter_net::Asn;
 use rutter_rib::{ClientStream, PeerId, TableTotals};
 use rutter_wire::handover::{BadRecord, Reader, VERSION, Writer};
 
@@ -24,6 +25,8 @@ pub(crate) struct Predecessor {
     pub(crate) now_ms: u64,
     /// Its listening sockets.
     pub(crate) listeners: Vec<TcpListener>,
+    /// [`rutter_config::Config::dynamic_members`] of its configuration.
+    pub(crate) dynamic_members: BTreeSet<(IpAddr, Asn)>,
 }
 
 /// A neighbor with its socket.
@@ -52,6 +55,7 @@ impl Predecessor {
             channel,
             now_ms: 0,
             listeners: Vec::new(),
+            dynamic_members: BTreeSet::new(),
         };
         if version != VERSION {
             return Err(predecessor.fail(format!(
@@ -67,6 +71,13 @@ impl Predecessor {
         let now_ms: u64 = hello.number("clock").map_err(text)?;
         let then_us: u64 = hello.number("time").map_err(text)?;
         let count = hello.number("count of sockets").map_err(text)?;
+        while !hello.is_empty() {
+            let address = hello
+                .address("address of a dynamic neighbor")
+                .map_err(text)?;
+            let asn = hello.number("AS of a dynamic neighbor").map_err(text)?;
+            self.dynamic_members.insert((address, Asn(asn)));
+        }
         self.now_ms = now_ms + unix_us().saturating_sub(then_us) / 1_000;
         let sockets = self.channel.receive_sockets(count);
         let sockets = sockets.map_err(|error| describe(&error))?;

@@ -189,6 +189,30 @@ fn members() -> String {
     member(1, 64501, "") + &member(2, 64502, "") + &member(3, 64503, "")
 }
 
+/// No section names the AS of the neighbor. Its data are there before its routes are evaluated again.
+#[test]
+fn routes_of_a_dynamic_neighbor_stay_registered_over_a_hand_over() {
+    let folder = Folder::new("handover-irr");
+    let list = folder.0.join("as64503.txt");
+    fs::write(&list, "7.0.0.0/16 le 24\n").expect("write");
+    let more = format!(
+        "{}[irr]\nfiles = {{ \"AS64503\" = \"{}\" }}\n[sources]\nstate = \"{}\"\n[[dynamic-neighbor]]\n\
+         prefix = \"127.0.1.128/25\"\nimport = \"checks\"\nexport = \"all\"\nnext-hop = \"any\"\n",
+        member(2, 64502, "checks = { irr = \"off\" }"),
+        list.display(),
+        folder.0.join("state").display(),
+    );
+    let daemons = Daemons::start("handover-dynamic", 2, &more);
+    let mut two = Speaker::establish(2, 64502, daemons.address);
+    let mut three = Speaker::establish(130, 64503, daemons.address);
+    three.announce(&["7.0.0.0/24"], &[]);
+    two.expect_table(&["7.0.0.0/24"]);
+    two.receive_until(|speaker| speaker.end_of_rib);
+    daemons.upgrade();
+    three.announce(&["7.0.1.0/24"], &[]);
+    expect_only(&mut two, "7.0.1.0/24");
+}
+
 #[test]
 fn sessions_survive_several_hand_overs_and_nothing_is_sent_but_changes() {
     let daemons = Daemons::start("handover", 2, &members());
