@@ -1,6 +1,6 @@
 //! The routes of UPDATEs and of table entries, as they stand in a file.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 use rutter_net::{AfiSafi, Family, Ipv4Prefix, Ipv6Prefix, Prefix};
 use rutter_wire::attr::{AttrContext, Attributes, Fault, Malformed, code, parse_reported};
@@ -45,6 +45,16 @@ pub struct UpdateForm {
     pub as4: bool,
     /// NLRI have path identifiers.
     pub add_path: bool,
+}
+
+impl UpdateRoutes<'_> {
+    /// The next hop of the only route, if the UPDATE is made of a table entry.
+    pub fn entry_next_hop(&self) -> Option<IpAddr> {
+        match self.announced {
+            [] => self.mp_next_hop_address,
+            _ => self.next_hop,
+        }
+    }
 }
 
 impl UpdateReader {
@@ -136,10 +146,7 @@ fn routes(
 fn outcome_of(fault: &Malformed, attributes: &Attributes<'_>) -> RecordOutcome {
     let reach = attributes.mp_reach();
     match fault.fault {
-        // A route of the router's own.
-        Fault::NextHopNotHost if attributes.next_hop() == Some(Ipv4Addr::UNSPECIFIED) => {
-            RecordOutcome::Read
-        }
+        _ if attributes.has_unspecified_next_hop(fault) => RecordOutcome::Read,
         // `read` reports that it is missing.
         Fault::NextHopLength(_) if reach.is_some_and(|reach| reach.next_hop.is_empty()) => {
             RecordOutcome::Read

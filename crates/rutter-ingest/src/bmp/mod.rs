@@ -22,3 +22,5 @@ pub use target::Target;
 
 #[cfg(test)]
 mod agreement;
+#[cfg(test)]
+mod warnings;

@@ -1,13 +1,9 @@
 //! Oddities of the UPDATEs that a router reports: values that RFCs forbid. The routes are shown in spite of them.
 
-use std::net::IpAddr;
-
 use rutter_rib::Pushed;
 use rutter_wire::attr::{Attributes, Fault, Malformed, code};
 use rutter_wire::bmp::RouteMonitoring;
 use rutter_wire::update;
-
-use super::monitored::table_view;
 
 /// The oddities of one UPDATE.
 pub(super) struct Found {
@@ -30,7 +26,7 @@ impl Found {
         for fault in &pushed.faults {
             if is_missing_next_hop(fault, monitored.update()) {
                 found.lacks_next_hop = true;
-            } else if !is_local_route(fault, monitored) && found.fault.is_none() {
+            } else if !is_unspecified(fault, monitored.update()) && found.fault.is_none() {
                 found.fault = Some(fault.summary().to_string());
             }
         }
@@ -49,11 +45,8 @@ fn is_missing_next_hop(fault: &Malformed, body: &[u8]) -> bool {
     }
 }
 
-/// Returns whether a fault is the next hop 0.0.0.0 of a route that the router originates itself.
-fn is_local_route(fault: &Malformed, monitored: &RouteMonitoring<'_>) -> bool {
-    let next_hop = || reported(monitored.update())?.next_hop().map(IpAddr::V4);
-    let view = table_view(monitored.peer.view());
-    fault.fault == Fault::NextHopNotHost && view.is_locally_originated(next_hop())
+fn is_unspecified(fault: &Malformed, body: &[u8]) -> bool {
+    reported(body).is_some_and(|attributes| attributes.has_unspecified_next_hop(fault))
 }
 
 fn reported(body: &[u8]) -> Option<Attributes<'_>> {

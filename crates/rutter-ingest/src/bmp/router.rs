@@ -37,6 +37,8 @@ pub(super) struct Router {
     was_full: bool,
     /// The number of warnings that may still be logged.
     lines: u32,
+    /// The sessions without a Peer Up whose warning was logged; at most [`MAX_WARNINGS`].
+    unknown: Vec<Key>,
     status: RouterStatus,
 }
 
@@ -65,6 +67,7 @@ impl Router {
             named: false,
             was_full: false,
             lines: MAX_WARNINGS,
+            unknown: Vec::new(),
             status: RouterStatus {
                 name,
                 address,
@@ -193,6 +196,9 @@ impl Router {
     fn peer_up(&mut self, up: &PeerUp<'_>, unix_us: u64) {
         let header = &up.peer;
         let key = Key::of(header);
+        if self.adopt(up, unix_us) {
+            return;
+        }
         // A second Peer Up for the same session replaces the first.
         self.close(key, "the router reports the session again", unix_us);
         // Removes the old peers from the table before new ones are added.
@@ -259,6 +265,33 @@ impl Router {
         self.add_session(header, name, Reading::default(), true);
     }
 
+    /// Takes a Peer Up for a session whose routes came before it. They stay, under the name that they have. Returns
+    /// `false` if there is no such session.
+    fn adopt(&mut self, up: &PeerUp<'_>, unix_us: u64) -> bool {
+        let Some((session, _)) = self.sessions.get_mut(&Key::of(&up.peer)) else {
+            return false;
+        };
+        let (view, reading) = (up.peer.view(), Reading::of(up));
+        let Some(known) = &mut session.views[index(view)] else {
+            return false;
+        };
+        if !session.is_implied {
+            return false;
+        }
+        session.is_implied = false;
+        session.reading = reading;
+        session.bgp_id = up.peer.bgp_id;
+        let agreed = reading.add_path(view);
+        known.add_path = PerFamily::from_fn(|family| match known.shown[family] {
+            true => known.add_path[family],
+            false => agreed[family],
+        });
+        let info = writer::session(session.asn, session.bgp_id, known.as4, known.add_path);
+        self.writer.up(known.peer, info, unix_us);
+        tracing::debug!(router = %self.name, peer = %session.name, "monitored session up after its routes");
+        true
+    }
+
     fn peer_down(&mut self, down: &PeerDown<'_>, unix_us: u64) {
         let reason = down.to_string();
         let key = Key::of(&down.peer);
@@ -288,11 +321,26 @@ impl Router {
         }
         let Some(peer) = self.view_peer(&monitored.peer, unix_us) else {
             self.status.unknown += 1;
+            self.warn_unknown(&monitored.peer);
             return;
         };
         self.check_path_ids(monitored, unix_us);
         let pushed = self.writer.update(peer, monitored.update(), unix_us);
         self.count_oddities(monitored, &pushed);
+    }
+
+    /// Logs once that the routes of a session are passed over. A session that the limit refused has a warning already.
+    fn warn_unknown(&mut self, header: &PeerHeader) {
+        let key = Key::of(header);
+        let has_warning =
+            self.was_full || self.sessions.contains_key(&key) || self.unknown.contains(&key);
+        if !has_warning && self.admit_warning() {
+            self.unknown.push(key);
+            tracing::warn!(
+                router = %self.name, peer = %session_name(header, None),
+                "the router reports routes, but has sent no Peer Up for their session: they are not shown"
+            );
+        }
     }
 
     /// Counts what is odd about an UPDATE, and logs it once for each session.

@@ -14,6 +14,10 @@ const OF_FRR_10: &str = "02 0000 0016 40010100 50020000 400304 00000000 800404 0
 /// FRR 8.0: 100.105.30.0/24 without NEXT_HOP.
 const OF_FRR_8: &str = "02 0000 0012 40010102 5002000a0202fbf0003a0000fbf0 1864691e";
 
+/// 2001:db8:1:2::/64 with the next hop `::`.
+const UNSPECIFIED_REACH: &str = "02 0000 0029 40010100 50020000
+    800e1e 000201 10 00000000000000000000000000000000 00 40 20010db800010002";
+
 /// A BGP message: the header, then type and body from hex.
 fn message(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text
@@ -73,8 +77,7 @@ fn a_route_of_the_router_itself_is_kept_and_marked() {
     // The same in MP_REACH_NLRI and in an Adj-RIB-Out.
     let out = peer("192.0.2.11", RibView::AdjRibOutPost);
     router.peer_up(&out, None);
-    let reach = "02 0000 0029 40010100 50020000 800e1e 000201 10 00000000000000000000000000000000 00 40 20010db800010002";
-    router.monitor(&out, &message(reach));
+    router.monitor(&out, &message(UNSPECIFIED_REACH));
     world.expect(&[
         "edge1/192.0.2.11/adj-out-post/2001:db8:1:2::/64",
         "edge1/loc-rib/loc-rib/10.0.1.0/24",
@@ -86,23 +89,24 @@ fn a_route_of_the_router_itself_is_kept_and_marked() {
     world.end();
 }
 
-/// A neighbor must not announce 0.0.0.0. The route is shown, but it is not the router's own.
+/// In an Adj-RIB-In such a route is not the router's own. It is shown all the same, in both families.
 #[test]
-fn a_received_route_with_such_a_next_hop_is_malformed() {
+fn a_received_route_with_such_a_next_hop_is_shown_without_a_mark() {
     let world = World::start();
     let mut router = world.connect();
     let header = peer("192.0.2.11", RibView::AdjRibInPre);
     router.peer_up(&header, None);
     router.monitor(&header, &message(OF_FRR_10));
-    world.expect(&["127.0.0.1/192.0.2.11/adj-in-pre/10.0.1.0/24"]);
-    assert_eq!(
-        world.next_hop("10.0.1.0/24"),
-        ("0.0.0.0".parse().ok(), false)
-    );
-    assert_eq!(
-        world.status_with(|status| status.messages == 2).malformed,
-        1
-    );
+    router.monitor(&header, &message(UNSPECIFIED_REACH));
+    world.expect(&[
+        "127.0.0.1/192.0.2.11/adj-in-pre/10.0.1.0/24",
+        "127.0.0.1/192.0.2.11/adj-in-pre/2001:db8:1:2::/64",
+    ]);
+    for (prefix, next_hop) in [("10.0.1.0/24", "0.0.0.0"), ("2001:db8:1:2::/64", "::")] {
+        assert_eq!(world.next_hop(prefix), (next_hop.parse().ok(), false));
+    }
+    let status = world.status_with(|status| status.messages == 3);
+    assert_eq!((status.malformed, status.without_next_hop), (0, 0));
     world.end();
 }
 
@@ -141,10 +145,14 @@ fn a_loc_rib_without_a_peer_up_is_shown() {
         status.unknown,
     );
     assert_eq!((counts, status.peers.len()), ((2, 1, 1), 1));
-    // A Peer Up that comes late begins a new session.
+    // A Peer Up that comes late keeps the routes: the router does not report them again.
     router.peer_up(&loc_rib(), None);
     router.monitor(&loc_rib(), &update(&["203.0.113.0/24"]));
-    world.expect(&["edge1/loc-rib/loc-rib/203.0.113.0/24"]);
+    world.expect(&[
+        "edge1/loc-rib/loc-rib/100.105.30.0/24",
+        "edge1/loc-rib/loc-rib/198.51.100.0/24",
+        "edge1/loc-rib/loc-rib/203.0.113.0/24",
+    ]);
     let status = world.status_with(|status| status.messages == 6);
     assert_eq!(status.without_peer_up, 2);
     router.peer_down(&loc_rib(), PeerDown::REMOTE_NO_DATA);

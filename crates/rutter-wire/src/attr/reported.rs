@@ -1,6 +1,6 @@
 //! Attributes as a router or a file reports them. Their session is not ours, so there is nothing to reset or to withdraw.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use super::attributes::Attributes;
 use super::malformed::{Fault, Malformed};
@@ -77,6 +77,12 @@ impl<'a> Attributes<'a> {
         let reach = self.mp_reach()?;
         let own = next_hop_address(reach.next_hop);
         own.or_else(|| self.next_hop().map(IpAddr::V4))
+    }
+
+    /// Returns whether a fault is the next hop 0.0.0.0 of a reported route. With it routers report routes of their own,
+    /// as with `::`, which is no fault in MP_REACH_NLRI.
+    pub fn has_unspecified_next_hop(&self, malformed: &Malformed) -> bool {
+        malformed.fault == Fault::NextHopNotHost && self.next_hop() == Some(Ipv4Addr::UNSPECIFIED)
     }
 
     /// Returns whether a fault hides a part of a reported UPDATE. Other faults are values that an RFC forbids, but that
