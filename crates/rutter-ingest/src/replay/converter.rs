@@ -145,7 +145,13 @@ impl Converter {
     ) -> RecordOutcome {
         match self.updates.read(body, form) {
             Ok(update) => {
-                let (mut mp_announced, mut outcome) = (update.mp_announced, update.outcome);
+                let (mut announced, mut mp_announced) = (update.announced, update.mp_announced);
+                let mut outcome = update.outcome;
+                // The receiver would withdraw them (RFC 7606 §3 (d)).
+                if !announced.is_empty() && update.next_hop.is_none() {
+                    announced = &[];
+                    outcome = outcome.and(Unreadable::NextHop.into());
+                }
                 // With such a next hop the receiver would reset the session (RFC 7606 §7.11).
                 if !mp_announced.is_empty() && !matches!(update.mp_next_hop.len(), 4 | 16 | 32) {
                     mp_announced = &[];
@@ -156,7 +162,7 @@ impl Converter {
                     attributes: update.attributes,
                     mp_next_hop: update.mp_next_hop,
                     withdrawn: update.withdrawn,
-                    announced: update.announced,
+                    announced,
                     mp_announced,
                 });
                 outcome
@@ -235,6 +241,32 @@ fn write_prefixes(out: &mut Vec<u8>, routes: &[(Prefix, u32)], add_path: PerFami
         match prefix {
             Prefix::V4(prefix) => write_ipv4(out, id, *prefix),
             Prefix::V6(prefix) => write_ipv6(out, id, *prefix),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An IPv4 route without NEXT_HOP, and one with it.
+    #[test]
+    fn routes_without_a_next_hop_are_left_out() {
+        let head = [0x40, 1, 1, 0, 0x40, 2, 6, 2, 1, 0, 0, 0xfb, 0xf5];
+        let next_hop = [0x40, 3, 4, 192, 0, 2, 1];
+        for (attributes, routes, expected) in [
+            (&head[..], 0, RecordOutcome::from(Unreadable::NextHop)),
+            (&[&head[..], &next_hop].concat(), 1, RecordOutcome::Read),
+        ] {
+            let len = attributes.len() as u8;
+            let body = [&[0, 0, 0, len][..], attributes, &[24, 203, 0, 113]].concat();
+            let peer = (IpAddr::from([192, 0, 2, 11]), Asn(64501));
+            let mut played = 0;
+            let mut converter = Converter::default();
+            let outcome = converter.update(peer, &body, form(true, false), &mut |content| {
+                played += content.routes();
+            });
+            assert_eq!((played, outcome), (routes, expected));
         }
     }
 }
