@@ -121,6 +121,7 @@ impl Request {
             | Request::Sinks
             | Request::Routers
             | Request::Sources
+            | Request::Stations
             | Request::Explain { .. }
             | Request::Log { .. }
             | Request::Diff { .. }

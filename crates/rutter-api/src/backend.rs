@@ -11,7 +11,7 @@ use rutter_wire::attr::Attributes;
 
 use crate::{
     ApplyOrder, AuditEntry, ClearHow, HistoryRow, LogRow, RouterRow, SessionRow, SinkRow,
-    SourceAction, SourceRow, StatusRow,
+    SourceAction, SourceRow, StationRow, StatusRow,
 };
 
 /// The daemon, as the management server sees it. Any thread may call any method at any time. Methods must not wait
@@ -50,6 +50,10 @@ pub trait Backend: Send + Sync {
     }
     /// Returns the sources of outside data.
     fn sources(&self) -> Vec<SourceRow> {
+        Vec::new()
+    }
+    /// Returns the BMP stations to which the daemon reports.
+    fn stations(&self) -> Vec<StationRow> {
         Vec::new()
     }
     /// Acts on a source of outside data. The error is for the user.

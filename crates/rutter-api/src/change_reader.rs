@@ -28,8 +28,8 @@ pub struct ChangeReader {
     next: u64,
 }
 
-/// The log keeps so many changes. Each takes about 200 bytes, and the attributes that it shares with others.
-const CHANGES: usize = 65_536;
+/// The log of changes keeps so many of them. Each takes about 200 bytes, and the attributes that it shares with others.
+pub const CHANGES: usize = 65_536;
 /// Without readers the log ends after this time. A reader that comes back earlier has missed nothing.
 const KEPT_UNREAD: Duration = Duration::from_secs(300);
 

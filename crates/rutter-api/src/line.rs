@@ -38,6 +38,8 @@ pub enum Line {
     Router(Box<RouterRow>),
     /// A source of outside data.
     Source(Box<SourceRow>),
+    /// A BMP station to which the daemon reports.
+    Station(Box<StationRow>),
     /// The explanation of a destination.
     Explain(Box<ExplainRow>),
     /// A log line.

@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 
 use crate::convert::peer_rows;
-use crate::{Backend, PeerRow, RouterRow, SessionState, SinkRow, SourceRow, StatusRow};
+use crate::{
+    Backend, PeerRow, RouterRow, SessionState, SinkRow, SourceRow, StationRow, StationState,
+    StatusRow,
+};
 
 /// A metric with its type and help.
 pub struct Metric {
@@ -34,6 +37,8 @@ pub fn render(backend: &dyn Backend) -> String {
     }
     let sources = backend.sources();
     sources.iter().for_each(|row| source(&mut page, row));
+    let stations = backend.stations();
+    stations.iter().for_each(|row| station(&mut page, row));
     if let Some(collected) = backend.collector_services() {
         collected
             .sinks()
@@ -137,6 +142,23 @@ fn source(page: &mut Page, row: &SourceRow) {
     }
 }
 
+fn station(page: &mut Page, row: &StationRow) {
+    let address = row.address.to_string();
+    let who = [("station", row.name.as_str()), ("address", &address)];
+    for state in StationState::ALL {
+        let is = f64::from(u8::from(row.state == state));
+        let labels = [who[0], who[1], ("state", &state.to_string())];
+        page.sample(Name::StationState, &labels, is);
+    }
+    page.sample(Name::StationSessions, &who, row.sessions as f64);
+    page.sample(Name::StationMessages, &who, row.messages as f64);
+    page.sample(Name::StationBytes, &who, row.bytes as f64);
+    page.sample(Name::StationWaiting, &who, row.waiting_routes as f64);
+    page.sample(Name::StationUnsent, &who, row.unsent_bytes as f64);
+    page.sample(Name::StationConnects, &who, row.connects as f64);
+    page.sample(Name::StationResyncs, &who, row.resyncs as f64);
+}
+
 fn sink(page: &mut Page, row: &SinkRow) {
     let name = ("sink", row.name.as_str());
     for state in ["connecting", "loading", "live", "away", "dropping"] {
@@ -223,6 +245,14 @@ metrics! {
     SourceState = "rutter_source_state", "gauge", "1 for the current state of the source of outside data.";
     SourceEntries = "rutter_source_entries", "gauge", "Entries of the source that are in force.";
     SourceUpdated = "rutter_source_updated_timestamp_seconds", "gauge", "When the source last had good data.";
+    StationState = "rutter_station_state", "gauge", "1 for the current state of the report to the BMP station.";
+    StationSessions = "rutter_station_sessions", "gauge", "Sessions that the station knows.";
+    StationMessages = "rutter_station_messages_total", "counter", "BMP messages made for the station.";
+    StationBytes = "rutter_station_bytes_total", "counter", "Bytes that the station has taken.";
+    StationWaiting = "rutter_station_waiting_routes", "gauge", "Changed routes that the station has not been sent yet.";
+    StationUnsent = "rutter_station_unsent_bytes", "gauge", "Bytes of messages that wait for the station's socket.";
+    StationConnects = "rutter_station_connects_total", "counter", "Connections to the station.";
+    StationResyncs = "rutter_station_resyncs_total", "counter", "Times that changes were lost, so that the tables were sent again.";
     SinkState = "rutter_sink_state", "gauge", "1 for the current state of the sink.";
     SinkSpooled = "rutter_sink_spooled_rows_total", "counter", "Rows written to the sink's spool since the start.";
     SinkPending = "rutter_sink_pending_rows", "gauge", "Rows in the spool that the sink has not committed, including rows of earlier runs.";

@@ -75,6 +75,8 @@ pub enum Request {
     Routers,
     /// The sources of outside data that filters use: [`crate::SourceRow`]s.
     Sources,
+    /// The BMP stations to which the daemon reports: [`crate::StationRow`]s.
+    Stations,
     /// Acts on a source of outside data.
     Source {
         /// The name of the source, as in [`crate::SourceRow::name`].

@@ -9,9 +9,9 @@ use rutter_net::Asn;
 use crate::neighbor_addresses::NeighborAddresses;
 use crate::source_file::UnmatchedPattern;
 use crate::{
-    Bmp, BmpTarget, Checks, Collector, Communities, ConfigError, Daemon, DynamicNeighbor, Exchange,
-    Filters, GracefulRestart, History, Irr, IrrMemberSettings, Lookup, Metrics, Mrt, NamedPath,
-    Neighbor, Rpki, Sink, Sources, Sql, Stream, Web, read, safe_file,
+    Bmp, BmpStation, BmpTarget, Checks, Collector, Communities, ConfigError, Daemon,
+    DynamicNeighbor, Exchange, Filters, GracefulRestart, History, Irr, IrrMemberSettings, Lookup,
+    Metrics, Mrt, NamedPath, Neighbor, Rpki, Sink, Sources, Sql, Stream, Web, read, safe_file,
 };
 
 /// The whole configuration. Members are expanded to one neighbor per address.
@@ -35,6 +35,8 @@ pub struct Config {
     pub filters: Filters,
     /// The defaults of graceful restart.
     pub graceful_restart: GracefulRestart,
+    /// BMP stations to which this router reports.
+    pub bmp_stations: Vec<BmpStation>,
     /// MRT archive.
     pub mrt: Option<Mrt>,
     /// The Prometheus endpoint.

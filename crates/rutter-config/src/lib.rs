@@ -50,7 +50,7 @@ pub use read::{Converted, convert_arouteserver};
 pub use rutter_policy::{ImportRule, NextHopRule, Role};
 pub use secret::Secret;
 pub use sections::blackhole::{Blackhole, BlackholeNextHop, BlackholeRule};
-pub use sections::bmp::{Bmp, BmpTarget};
+pub use sections::bmp::{Bmp, BmpStation, BmpTables, BmpTarget};
 pub use sections::checks::{
     Checks, InvalidRoutes, IrrAction, IrrCheck, RejectPolicy, RpkiCommunities,
 };

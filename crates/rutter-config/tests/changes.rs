@@ -166,6 +166,21 @@ fn other_sections_take_effect_at_once_or_on_the_next_start() {
 }
 
 #[test]
+fn a_station_is_added_changed_and_removed_at_once() {
+    let with = |more: &str| {
+        let text = format!("{BEFORE}\n[[bmp-station]]\naddress = \"192.0.2.7\"\n{more}");
+        parse(&text)
+    };
+    let (without, plain) = (parse(BEFORE), with(""));
+    let changed = with("report = [\"loc-rib\"]\nstatistics-interval = \"1m\"\n");
+    for (old, new) in [(&without, &plain), (&plain, &changed), (&plain, &without)] {
+        let diff = diff(old, new);
+        assert_eq!(diff.other, ["bmp-station"]);
+        assert_eq!(diff.needs_restart, [""; 0]);
+    }
+}
+
+#[test]
 fn services_of_a_collector_change_on_the_next_start() {
     const SECTIONS: [(&str, &str, &str, &str); 7] = [
         ("collector", "[collector]\nname = ", "\"a\"", "\"b\""),

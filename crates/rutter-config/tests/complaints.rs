@@ -36,6 +36,11 @@ fn every_error_of_an_exchange_is_reported() {
 }
 
 #[test]
+fn errors_of_bmp_stations_are_reported() {
+    check("stations.toml");
+}
+
+#[test]
 fn actions_have_notations_of_their_own_and_times_are_numbers() {
     check("actions.toml");
     check("rtt-json.toml");

@@ -8,7 +8,7 @@ use std::hash::BuildHasher;
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
@@ -24,6 +24,7 @@ use rutter_session::StopReason;
 use rutter_web::WebServer;
 
 use crate::apply::{self, Changes};
+use crate::bmp;
 use crate::connection::memory_file;
 use crate::control_socket::ControlSocket;
 use crate::dynamic_members;
@@ -154,6 +155,8 @@ impl Daemon {
             }),
             reloading: Mutex::default(),
             outlets: Mutex::default(),
+            stations: Mutex::default(),
+            policy_changes: AtomicU64::new(0),
             jitter: RandomState::new(),
             log,
             stopping: AtomicBool::new(false),
@@ -327,7 +330,14 @@ impl Handle {
 
     fn open_outlets(&mut self, config: &Config) -> Result<(), StartError> {
         self.open_web(config)?;
-        self.open_archive(config)
+        self.open_archive(config)?;
+        self.open_stations(config)
+    }
+
+    /// Begins to report to the BMP stations.
+    fn open_stations(&self, config: &Config) -> Result<(), StartError> {
+        let started = bmp::change(&self.shared, &config.bmp_stations);
+        started.map_err(failed("BMP stations"))
     }
 
     fn open_web(&self, config: &Config) -> Result<(), StartError> {
@@ -470,6 +480,7 @@ impl Handle {
             let _ = thread.join();
         }
         let outlets = std::mem::take(&mut *self.shared.outlets.lock());
+        bmp::stop(&self.shared);
         outlets.archive.into_iter().for_each(Archive::stop);
         self.control.drain(..).for_each(ControlSocket::stop);
         let servers = outlets.metrics.into_iter().chain(outlets.web);
@@ -483,6 +494,7 @@ impl Handle {
             let _ = waker.wake();
         }
         let outlets = std::mem::take(&mut *self.shared.outlets.lock());
+        bmp::stop(&self.shared);
         outlets.archive.into_iter().for_each(Archive::stop);
         self.shared.upgrades.wait_for_answer();
     }

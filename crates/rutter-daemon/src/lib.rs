@@ -18,6 +18,7 @@
 mod allocator;
 mod apply;
 mod audit;
+mod bmp;
 mod commands;
 mod congestion;
 mod connection;
@@ -40,6 +41,7 @@ mod management;
 mod memory;
 mod memory_limits;
 mod missing_routes;
+mod monitored_session;
 mod mrt;
 mod neighbor_settings;
 mod offline_table;

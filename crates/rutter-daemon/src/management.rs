@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rutter_api::{
     Applied, ApplyOrder, AuditEntry, Backend, ClearHow, CollectorServices, HistoryRow, LogReader,
-    LogRow, ReloadError, SessionRow, SessionState, SourceAction, SourceRow, StatusRow,
+    LogRow, ReloadError, SessionRow, SessionState, SourceAction, SourceRow, StationRow, StatusRow,
 };
 use rutter_config::Diff;
 use rutter_net::{Family, Prefix};
@@ -78,6 +78,11 @@ impl Backend for Management {
 
     fn collector_services(&self) -> Option<&dyn CollectorServices> {
         self.0.collected.get().map(|collected| &**collected)
+    }
+
+    fn stations(&self) -> Vec<StationRow> {
+        let now_ms = self.0.clock.now_ms();
+        self.0.stations.lock().rows(now_ms)
     }
 
     fn sources(&self) -> Vec<SourceRow> {

@@ -11,7 +11,7 @@ use crate::allocator;
 use crate::lost_marks::LostMarks;
 use crate::mailbox::Command;
 use crate::privileges;
-use crate::shared::Shared;
+use crate::shared::{Shared, unix_us};
 
 /// The table is quiet if it had fewer changes than this since the last check.
 const QUIET: u64 = 1_000;
@@ -29,6 +29,8 @@ pub(crate) fn trim_when_quiet(shared: &Arc<Shared>, end: &Receiver<()>) {
         // The threads look as they receive. Routes also come from elsewhere: BMP, MRT files.
         let limits = &shared.memory_limits;
         limits.check(shared, shared.clock.now_ms());
+        // BMP stations and streams of changes may all have gone.
+        rutter_api::end_unread_changes(&shared.rib, unix_us());
         let changes = shared.rib.changes();
         let new = changes - seen;
         seen = changes;

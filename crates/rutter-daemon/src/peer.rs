@@ -15,9 +15,10 @@ use rutter_wire::attr::Malformed;
 
 use crate::connection::Connection;
 use crate::memory_limits::CHECK_AFTER;
+use crate::monitored_session::MonitoredSession;
 use crate::neighbor_settings::NeighborSettings;
 use crate::peer_log_limits::{LineKind, PeerLogLimits};
-use crate::shared::Shared;
+use crate::shared::{Shared, unix_us};
 use crate::status::{self, PeerStatus};
 use crate::transport;
 
@@ -374,14 +375,23 @@ impl Peer {
         let local = connection.and_then(|c| c.socket.local_addr().ok());
         let remote = connection.and_then(|c| c.socket.peer_addr().ok());
         let row = status::negotiated_row(negotiated, local, remote);
-        self.status.with(|details| details.negotiated = Some(row));
+        let config = self.session.config();
+        let addresses = (local, remote);
+        let monitored =
+            MonitoredSession::new(self.address(), config, negotiated, addresses, unix_us());
+        self.status.with(|details| {
+            details.negotiated = Some(row);
+            details.monitored = Some(Arc::new(monitored));
+        });
     }
 
     /// Publishes the reason why the session went down.
-    pub(crate) fn publish_down(&mut self, reason: &str, now_ms: u64) {
+    pub(crate) fn publish_down(&mut self, reason: &DownReason, now_ms: u64) {
         self.status.with(|details| {
-            details.last_error = Some((reason.to_owned(), now_ms));
+            details.last_error = Some((reason.to_string(), now_ms));
+            details.last_down = Some(reason.clone());
             details.negotiated = None;
+            details.monitored = None;
         });
     }
 

@@ -4,6 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use rutter_api::ReloadError;
 use rutter_config::{Changed, Config, ConfigSource, Diff, Web};
@@ -12,6 +13,7 @@ use rutter_policy::{ExportPolicy, ImportPolicy};
 use rutter_rib::{PeerId, PreviewedPolicy, PreviewedRoute, Snapshot};
 use rutter_web::WebServer;
 
+use crate::bmp;
 use crate::filter_sources::FilterSources;
 use crate::logging;
 use crate::mrt::Archive;
@@ -113,6 +115,12 @@ pub(crate) fn put_in_force(
     change_outlets(shared, &old, &new, outlets);
     FilterSources::change(shared, &old, &new);
     shared.flush();
+    if changes_advertised(&old, &new, &diff) {
+        shared.policy_changes.fetch_add(1, Ordering::Relaxed);
+    }
+    if let Err(error) = bmp::change(shared, &new.bmp_stations) {
+        tracing::error!(%error, "cannot report to a BMP station");
+    }
     let mut loaded = shared.loaded.lock();
     loaded.unix_s = unix_us() / 1_000_000;
     loaded.last_error = None;
@@ -414,6 +422,14 @@ fn change_outlets(shared: &Arc<Shared>, old: &Config, new: &Config, prepared: Pr
         outlets.archive = prepared.archive;
         outlets.archive.iter_mut().for_each(Archive::begin);
     }
+}
+
+/// Returns whether clients may be sent other routes, or the same ones in another form.
+fn changes_advertised(old: &Config, new: &Config, diff: &Diff) -> bool {
+    !diff.changed.is_empty()
+        || diff.dynamic_neighbors
+        || old.filters != new.filters
+        || old.export_settings() != new.export_settings()
 }
 
 /// Replaces the looking glass if it listens elsewhere; else it goes on with the new settings.

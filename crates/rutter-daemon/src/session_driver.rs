@@ -343,7 +343,7 @@ impl SessionDriver {
         };
         let text = reason.to_string();
         peer.log_down(&text, &mut self.log_limits, self.now_ms);
-        peer.publish_down(&text, self.now_ms);
+        peer.publish_down(reason, self.now_ms);
         if self.stop_by_ms.is_none() {
             let config = peer.session.config().graceful_restart;
             let restart_time_s = config.map_or(0, |restart| restart.restart_time_s);
@@ -517,6 +517,7 @@ impl SessionDriver {
         };
         let rib = &self.shared.rib;
         rib.restyle_client(established.peer, &mut established.stream);
+        self.shared.policy_changes.fetch_add(1, Ordering::Relaxed);
         self.write_queue.push(slot);
         let now = Arc::clone(&peer.settings.config);
         let connection = peer.connections[established.connection.index()].as_ref();

@@ -3,7 +3,7 @@
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -14,6 +14,7 @@ use rutter_rib::Rib;
 use rutter_web::WebServer;
 
 use crate::apply::Changes;
+use crate::bmp::Stations;
 use crate::filter_sources::FilterSources;
 use crate::handover::UpgradeDesk;
 use crate::listener::Listeners;
@@ -39,6 +40,10 @@ pub(crate) struct Shared {
     pub(crate) reloading: Mutex<()>,
     /// The services that a reload may restart.
     pub(crate) outlets: Mutex<Outlets>,
+    /// The BMP stations to which the daemon reports.
+    pub(crate) stations: Mutex<Stations>,
+    /// Grows when policies or the settings of clients took effect, for readers of what clients are sent.
+    pub(crate) policy_changes: AtomicU64,
     /// What a reload reads; `None` for an embedded configuration.
     pub(crate) source: Option<ConfigSource>,
     pub(crate) loaded: Mutex<Loaded>,

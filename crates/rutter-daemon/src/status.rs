@@ -9,9 +9,13 @@ use rutter_api::{Direction, MessageCounts, NegotiatedRow, SessionRow, SessionSta
 use rutter_config::{Neighbor, NeighborKind};
 use rutter_net::{Family, PerFamily};
 use rutter_rib::{PeerId, Rib};
-use rutter_session::{Feature, Negotiated, OneSidedOffer, Session, State, Stats, Timer};
+use rutter_session::{
+    DownReason, Feature, Negotiated, OneSidedOffer, Session, State, Stats, Timer,
+};
 use rutter_wire::frame::MessageType;
 use rutter_wire::handover::{BadRecord, Reader, Writer};
+
+use crate::monitored_session::MonitoredSession;
 
 /// The published state of a session: counters without a lock, the other fields behind a lock that is held briefly.
 pub(crate) struct PeerStatus {
@@ -44,6 +48,10 @@ pub(crate) struct Details {
     /// The text of the last error and its time.
     pub(crate) last_error: Option<(String, u64)>,
     pub(crate) negotiated: Option<NegotiatedRow>,
+    /// The established session, for BMP.
+    pub(crate) monitored: Option<Arc<MonitoredSession>>,
+    /// The end of the last session.
+    pub(crate) last_down: Option<DownReason>,
 }
 
 /// The bytes and messages of one direction.
@@ -102,6 +110,8 @@ impl PeerStatus {
                 established_count: 0,
                 last_error: None,
                 negotiated: None,
+                monitored: None,
+                last_down: None,
             }),
         }
     }

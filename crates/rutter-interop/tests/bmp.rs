@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use rutter_interop::frr::Frr;
 use rutter_interop::gobgp::GoBgp;
 use rutter_interop::pmacct::Pmbmpd;
-use rutter_interop::rutter::Rutter;
+use rutter_interop::rutter::{Rutter, member};
 use rutter_interop::{Lab, Peer, Route, Setup, Speaker, eventually, output_of};
 use serde_json::Value;
 
@@ -205,4 +205,73 @@ fn frr_and_gobgp_report_the_routes_of_each_other() {
     frr.process().kill();
     holds(&collector, "everything is gone", &[]);
     same(&collector, &station, "pmbmpd has no routes");
+}
+
+/// Before or after policy, neighbor, prefix and AS path of each route that the station holds.
+fn tables_of_station(station: &Pmbmpd) -> Result<BTreeSet<String>, String> {
+    let line = |row: &Value| {
+        let table = match plain(&row["is_post"]).as_str() {
+            "1" => "post",
+            _ => "pre",
+        };
+        let words = ["peer_ip", "ip_prefix", "as_path"].map(|name| plain(&row[name]));
+        format!("{table} {}", words.join(" "))
+    };
+    Ok(station.routes()?.iter().map(line).collect())
+}
+
+/// A route server reports to a foreign station: its routes before and after policy, also after another policy, and to a
+/// station that comes back.
+#[test]
+fn pmbmpd_holds_the_routes_of_a_route_server() {
+    let lab = Lab::new();
+    let (own, a) = (lab.address(1), lab.address(3));
+    let address = SocketAddr::new(own, lab.port() + 4_000);
+    let sections = |keys: &str| {
+        let member = member(a, GOBGP, keys);
+        format!("{member}[[bmp-station]]\naddress = \"{address}\"\nretry = \"1s\"\n")
+    };
+    let station = Pmbmpd::start(&lab, address);
+    let server = Rutter::start(&lab, &sections("black-list = [\"45.41.0.0/16\"]"));
+    let mut gobgp = GoBgp::start(Setup::new(&lab, "gobgp", 3, GOBGP, server.peer()));
+    let announced = ["45.40.0.0/16", "45.41.0.0/16"];
+    gobgp.announce(&announced.map(|prefix| Route::new(prefix, "10.77.0.3", &[GOBGP])));
+    gobgp.announce(&[Route::new("2a0e:40::/32", "2a0e:ffff::3", &[GOBGP])]);
+    let expect = |station: &Pmbmpd, what: &str, expected: &[&str]| {
+        let expected: BTreeSet<String> = expected
+            .iter()
+            .map(|route| {
+                let (table, prefix) = route.split_once(' ').expect("table and prefix");
+                format!("{table} {a} {prefix} {GOBGP}")
+            })
+            .collect();
+        eventually(what, || {
+            let held = tables_of_station(station)?;
+            match held == expected {
+                true => Ok(()),
+                false => Err(format!("{held:#?} instead of {expected:#?}")),
+            }
+        });
+    };
+    let rejected = [
+        "pre 45.40.0.0/16",
+        "pre 45.41.0.0/16",
+        "pre 2a0e:40::/32",
+        "post 45.40.0.0/16",
+        "post 2a0e:40::/32",
+    ];
+    expect(&station, "pmbmpd has both tables", &rejected);
+    server.reload(&sections("")).expect("a reload");
+    let accepted = [&rejected[..], &["post 45.41.0.0/16"]].concat();
+    expect(&station, "the policy accepts all routes", &accepted);
+    drop(station);
+    gobgp.withdraw(&["45.40.0.0/16".parse().expect("a prefix")]);
+    let station = Pmbmpd::start(&lab, address);
+    let fewer: Vec<&str> = accepted
+        .into_iter()
+        .filter(|route| !route.contains("45.40."))
+        .collect();
+    expect(&station, "pmbmpd has the remaining routes", &fewer);
+    gobgp.process().kill();
+    expect(&station, "the session is down", &[]);
 }

@@ -205,6 +205,7 @@ fn show_request(what: Show) -> Request {
         Show::Memory => Request::Memory,
         Show::Sinks => Request::Sinks,
         Show::Sources => Request::Sources,
+        Show::Stations => Request::Stations,
         Show::Routers => Request::Routers,
     }
 }

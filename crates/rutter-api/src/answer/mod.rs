@@ -49,6 +49,7 @@ pub fn answer(
         Request::Sinks => collector::sinks(backend, rows)?,
         Request::Routers => collector::routers(backend, rows)?,
         Request::Sources => sources(backend, rows)?,
+        Request::Stations => stations(backend, rows)?,
         Request::Source { name, action } => {
             return control::source(backend, name, *action);
         }
@@ -90,6 +91,13 @@ pub fn answer(
         rows: rows.count(),
         ..Done::default()
     })
+}
+
+fn stations(backend: &dyn Backend, rows: &mut RowWriter<'_>) -> Result<(), Failure> {
+    for station in backend.stations() {
+        rows.send(&Line::Station(Box::new(station)))?;
+    }
+    Ok(())
 }
 
 fn sources(backend: &dyn Backend, rows: &mut RowWriter<'_>) -> Result<(), Failure> {

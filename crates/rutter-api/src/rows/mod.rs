@@ -10,6 +10,7 @@ mod peer;
 mod process;
 mod route;
 mod source;
+mod station;
 
 pub use advertised::{
     AdvertisedCountRow, AdvertisedRow, WithheldCountRow, WithheldReasonRow, WithheldRouteRow,
@@ -30,3 +31,4 @@ pub use route::{
     UnknownAttributeRow,
 };
 pub use source::{SourceAction, SourceRow};
+pub use station::{StationRow, StationState};

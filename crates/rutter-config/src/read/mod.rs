@@ -16,7 +16,7 @@ use toml::de::{DeTable, DeValue};
 use crate::config::{Config, Loaded};
 use crate::key_rows::{Key, KeyRows};
 use crate::neighbor_addresses::NeighborAddresses;
-use crate::sections::bmp::{Bmp, BmpTarget};
+use crate::sections::bmp::{Bmp, BmpStation, BmpTarget};
 use crate::sections::checks::{Checks, OutsideData};
 use crate::sections::communities::Communities;
 use crate::sections::daemon::Daemon;
@@ -144,6 +144,7 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
         filters,
         graceful_restart,
         mrt: root.optional("mrt", |_, _| {}),
+        bmp_stations: bmp_stations(&root),
         metrics: root.optional("metrics", |_, _| {}),
         web: root.optional("web", |web: &mut Web, section| web.read_access(section)),
         collector: root.with_defaults("collector"),
@@ -233,6 +234,18 @@ fn communities(root: &Root<'_>, local: &Local) -> Communities {
         Communities::check(&section, local.asn);
     });
     communities
+}
+
+fn bmp_stations(root: &Root<'_>) -> Vec<BmpStation> {
+    let mut stations: Vec<BmpStation> = Vec::new();
+    root.each_of("bmp-station", &[BmpStation::KEYS], |section| {
+        let station = BmpStation::read(&section).zip(section.get("address"));
+        if let Some((station, item)) = station {
+            station.check(&item, &stations);
+            stations.push(station);
+        }
+    });
+    stations
 }
 
 fn bmp_targets(root: &Root<'_>, station: Option<&Bmp>) -> Vec<BmpTarget> {

@@ -35,7 +35,7 @@ use crate::key_rows::{Key, KeyRows, Reload};
 
 use arouteserver::ARouteServer;
 use blackhole::{Blackhole, BlackholeNextHop};
-use bmp::{Bmp, BmpTarget};
+use bmp::{Bmp, BmpStation, BmpTarget};
 use checks::{Checks, PER_FAMILY};
 use collector::Collector;
 use communities::Communities;
@@ -100,6 +100,7 @@ pub const SECTIONS: &[SectionKeys] = &[
     of::<Communities>(),
     of::<GracefulRestart>(),
     of::<Mrt>(),
+    of::<BmpStation>(),
     of::<Metrics>(),
     of::<Web>(),
     of::<Lookup>(),
@@ -252,6 +253,7 @@ parts! {
     dynamic_neighbors "dynamic-neighbor" None;
     graceful_restart "graceful-restart" whole::<GracefulRestart>();
     mrt "mrt" whole::<Mrt>();
+    bmp_stations "bmp-station" whole::<BmpStation>();
     metrics "metrics" whole::<Metrics>();
     web "web" whole::<Web>();
     rpki "rpki" whole::<Rpki>();

@@ -99,6 +99,9 @@ impl Handle {
         if let Err(error) = once_free(|| self.open_web(&config)) {
             tracing::error!(%error, "no web server after the upgrade");
         }
+        if let Err(error) = self.open_stations(&config) {
+            tracing::error!(%error, "no report to BMP stations after the upgrade");
+        }
         self.begin_archive();
     }
 }

@@ -4,6 +4,7 @@ mod access;
 mod apply;
 mod archive;
 mod birdwatcher;
+mod bmp;
 mod control;
 mod events;
 mod handover;

@@ -94,6 +94,11 @@ pub(crate) enum Show {
         after_help = "Examples:\n  rutter show sources\n  rutter show sources --json | jq 'select(.state != \"live\")'"
     )]
     Sources,
+    /// BMP stations to which this daemon reports: state, sessions, sent messages, waiting changes, last error
+    #[command(
+        after_help = "Examples:\n  rutter show stations\n  rutter show stations --json | jq 'select(.state != \"live\")'"
+    )]
+    Stations,
     /// Routers that report to a collector by BMP: sessions, messages, skipped messages
     Routers,
 }

@@ -13,6 +13,7 @@ mod process;
 mod route;
 mod routes;
 mod sources;
+mod stations;
 
 use std::io::{self, Write};
 
@@ -43,6 +44,7 @@ pub(crate) fn view_of(request: &Request, paint: Paint) -> Box<dyn View> {
         Request::Attributes { .. } => Box::new(routes::AttributesView::new(paint)),
         Request::Sinks => Box::new(collector::SinksView::new(paint)),
         Request::Sources => Box::new(sources::SourcesView::new(paint)),
+        Request::Stations => Box::new(stations::StationsView::new(paint)),
         Request::Routers => Box::new(collector::RoutersView::new(paint)),
         Request::Memory => Box::new(process::MemoryView::new(paint)),
         Request::Explain { .. } => Box::new(explain::ExplainView(paint)),

@@ -1,0 +1,105 @@
+//! The routes that changed and that a station has not been sent yet.
+//!
+//! The state of such a route is read from the table when it is sent. So a route that changes often waits once, and the
+//! number of waiting routes is bounded.
+
+use std::collections::{HashMap, HashSet, hash_set};
+use std::sync::Arc;
+
+use rutter_net::Prefix;
+use rutter_rib::{ChangeLog, PeerId, Rib, TableChange};
+
+use crate::shared::unix_us;
+
+/// A route by its sender and path identifier; `None`: only the choice of the best route changed.
+type Changed = (Prefix, Option<(PeerId, u32)>);
+
+/// The changes by destination.
+pub(super) type ByPrefix = HashMap<Prefix, Vec<Option<(PeerId, u32)>>>;
+
+/// The changes that wait for a station.
+pub(super) struct Changes {
+    log: Arc<ChangeLog>,
+    /// The number of the next change.
+    next: u64,
+    /// Those of the present round, and those that came since it began.
+    round: hash_set::IntoIter<Changed>,
+    later: HashSet<Changed>,
+    /// Changes of best routes wait, too.
+    with_best: bool,
+}
+
+/// Changes were lost: the station needs the whole table again.
+pub(super) struct Lost;
+
+/// The size of the log, as for all its readers.
+const LOG: usize = rutter_api::CHANGES;
+/// More waiting routes are not kept. Each takes about 64 bytes.
+const MOST_WAITING: usize = 500_000;
+/// The changes that are taken from the log at once.
+const TAKEN: usize = 4_096;
+
+impl Changes {
+    /// The changes from now on, with those of best routes or without them.
+    pub(super) fn begin(rib: &Rib, with_best: bool) -> Self {
+        let log = rib.watch_changes(LOG, unix_us());
+        Changes {
+            next: log.next_number(),
+            log,
+            round: HashSet::new().into_iter(),
+            later: HashSet::new(),
+            with_best,
+        }
+    }
+
+    /// Takes all new changes from the log. Returns whether a session began or ended.
+    pub(super) fn gather(&mut self) -> Result<bool, Lost> {
+        let mut is_session = false;
+        self.log.set_time(unix_us());
+        loop {
+            let changes = self.log.read(self.next, TAKEN).map_err(|_| Lost)?;
+            let Some(last) = changes.last() else {
+                return Ok(is_session);
+            };
+            self.next = last.number + 1;
+            for logged in &changes {
+                match &logged.change {
+                    TableChange::Announced { route, .. }
+                    | TableChange::Withdrawn { route }
+                    | TableChange::Verdict { route, .. } => {
+                        let path = (route.peer.id, route.path_id);
+                        self.later.insert((route.prefix, Some(path)));
+                    }
+                    TableChange::Best { prefix, .. } => {
+                        if self.with_best {
+                            self.later.insert((*prefix, None));
+                        }
+                    }
+                    TableChange::SessionUp { .. } | TableChange::SessionDown { .. } => {
+                        is_session = true;
+                    }
+                }
+            }
+            if self.waiting() > MOST_WAITING {
+                return Err(Lost);
+            }
+        }
+    }
+
+    /// The number of routes that wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.round.len() + self.later.len()
+    }
+
+    /// Takes at most so many of the waiting routes.
+    pub(super) fn take(&mut self, most: usize) -> ByPrefix {
+        if self.round.len() == 0 {
+            self.round = std::mem::take(&mut self.later).into_iter();
+        }
+        let mut taken = ByPrefix::new();
+        for (prefix, path) in self.round.by_ref().take(most) {
+            taken.entry(prefix).or_default().push(path);
+        }
+        taken
+    }
+}

@@ -1,0 +1,369 @@
+//! What one connection to a station carries: the sessions, the tables, every change, and statistics.
+
+use std::collections::HashSet;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rutter_api::StationState;
+use rutter_config::BmpStation;
+use rutter_net::Family;
+use rutter_rib::{Monitor, PeerId};
+use rutter_wire::bmp::{
+    PeerHeader, RibView, write_initiation, write_route_monitoring, write_termination,
+};
+use rutter_wire::update::write_end_of_rib;
+
+use super::changes::{Changes, Lost};
+use super::connection::Connection;
+use super::control::Control;
+use super::sessions::{Sessions, loc_rib_header, write_loc_rib_up};
+use super::statistics;
+use super::status::StationStatus;
+use super::tables::Tables;
+use super::updates::Updates;
+use super::walk::{Purpose, Walk};
+use crate::shared::{Shared, unix_us};
+
+/// The report to a station over one connection.
+pub(super) struct Report<'a> {
+    shared: &'a Shared,
+    settings: &'a BmpStation,
+    status: &'a StationStatus,
+    control: &'a Control,
+    connection: Connection,
+    monitor: Monitor,
+    loc_rib: PeerHeader,
+    sessions: Sessions,
+    updates: Updates,
+    phase: Phase,
+    /// The sessions whose routes the next walk sends.
+    joined: HashSet<PeerId>,
+    walk: Option<Walk>,
+    /// The policies that the station's routes follow, by [`Shared::policy_changes`].
+    policies: u64,
+    ticked: Instant,
+    reported: Instant,
+    /// The pause before the table is sent again, and the time of the last loss.
+    pause: Duration,
+}
+
+enum Phase {
+    /// The station is sent the table, then every change.
+    Following(Changes),
+    /// Changes were lost, so that the station is sent the table again at this time.
+    Paused(Instant),
+}
+
+/// The interval at which an idle thread looks for changes.
+const IDLE: Duration = Duration::from_millis(100);
+/// The interval at which sessions are compared without an event, and the connection is checked.
+const TICK: Duration = Duration::from_secs(1);
+/// The changes that are sent at once.
+const BATCH: usize = 256;
+/// The steps for changes that are taken at once, because sessions that begin or end wait for them.
+const MOST_STEPS: usize = 2_048;
+/// The time that the station has for the last messages.
+const LAST_WRITE: Duration = Duration::from_secs(1);
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const SOFTWARE: &str = concat!("Rutter ", env!("CARGO_PKG_VERSION"));
+
+impl<'a> Report<'a> {
+    /// Begins a report with an Initiation message.
+    pub(super) fn begin(
+        shared: &'a Arc<Shared>,
+        settings: &'a BmpStation,
+        status: &'a StationStatus,
+        control: &'a Control,
+        mut connection: Connection,
+    ) -> Self {
+        let config = Arc::clone(&shared.config.read());
+        let router_id = config.router_id.to_string();
+        let name = settings.system_name.as_deref().unwrap_or(&router_id);
+        write_initiation(&mut connection.out, name, SOFTWARE);
+        status.messages.fetch_add(1, Ordering::Relaxed);
+        let now = Instant::now();
+        Report {
+            shared,
+            settings,
+            status,
+            control,
+            connection,
+            monitor: Monitor::new(Arc::clone(&shared.rib)),
+            loc_rib: loc_rib_header(&config),
+            sessions: Sessions::default(),
+            updates: Updates::default(),
+            phase: Phase::Paused(now),
+            joined: HashSet::new(),
+            walk: None,
+            policies: shared.policy_changes.load(Ordering::Relaxed),
+            ticked: now,
+            reported: now,
+            pause: SHORTEST_PAUSE,
+        }
+    }
+
+    /// Reports until the sender is stopped. An error is the end of the connection.
+    pub(super) fn run(mut self) -> io::Result<()> {
+        while !self.control.is_stopping() {
+            let is_session = self.gather();
+            self.resume();
+            let is_tick = self.ticked.elapsed() >= TICK;
+            if is_tick {
+                self.ticked = Instant::now();
+                self.connection.check_open()?;
+            }
+            if is_session || is_tick {
+                self.reconcile();
+            }
+            let has_written = !self.connection.is_full() && self.write_next();
+            self.connection.write()?;
+            self.publish();
+            if !has_written && self.connection.unsent() == 0 {
+                self.control.wait(IDLE);
+            }
+        }
+        self.end();
+        Ok(())
+    }
+
+    /// Takes the changes of the table. Returns whether a session began or ended.
+    fn gather(&mut self) -> bool {
+        let Phase::Following(changes) = &mut self.phase else {
+            return false;
+        };
+        match changes.gather() {
+            Ok(is_session) => is_session,
+            Err(Lost) => {
+                self.lose();
+                false
+            }
+        }
+    }
+
+    /// The station misses changes: it forgets everything, and is sent the table again after a pause.
+    fn lose(&mut self) {
+        add(&self.status.resyncs, 1);
+        if let Some(not_logged) = self.control.allow_log() {
+            tracing::warn!(
+                station = %self.settings.label(), resyncs = self.status.resyncs.load(Ordering::Relaxed),
+                again_in_s = self.pause.as_secs(), not_logged,
+                "the BMP station is too slow for the changes of the table, which is sent again"
+            );
+        }
+        let messages = self
+            .sessions
+            .end_all(&self.loc_rib, &mut self.connection.out);
+        add(&self.status.messages, messages);
+        self.walk = None;
+        self.joined.clear();
+        self.phase = Phase::Paused(Instant::now() + self.pause);
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        self.set(StationState::Paused);
+    }
+
+    /// Begins to follow the table when a pause is over and the station has taken what waited.
+    fn resume(&mut self) {
+        let Phase::Paused(until) = self.phase else {
+            return;
+        };
+        if until > Instant::now() || self.connection.is_full() {
+            return;
+        }
+        let report = self.settings.report;
+        let with_best = report.loc_rib || report.adj_rib_out;
+        self.policies = self.shared.policy_changes.load(Ordering::Relaxed);
+        self.phase = Phase::Following(Changes::begin(&self.shared.rib, with_best));
+        self.set(StationState::Loading);
+        if report.loc_rib {
+            write_loc_rib_up(&mut self.connection.out, &self.loc_rib);
+            add(&self.status.messages, 1);
+        }
+        self.reconcile();
+        if self.walk.is_none() {
+            self.begin_walk();
+        }
+    }
+
+    fn reconcile(&mut self) {
+        if matches!(self.phase, Phase::Paused(_)) {
+            return;
+        }
+        let out = &mut self.connection.out;
+        let done = self.sessions.reconcile(self.shared, out);
+        add(&self.status.messages, done.messages);
+        self.joined.extend(done.up);
+    }
+
+    /// Appends the next messages, if there are any: changes first, then a slice of a walk. Returns whether there were some.
+    fn write_next(&mut self) -> bool {
+        let Phase::Following(changes) = &mut self.phase else {
+            return false;
+        };
+        self.status
+            .waiting
+            .store(changes.waiting() as u64, Ordering::Relaxed);
+        let mut tables = Tables {
+            report: self.settings.report,
+            loc_rib: self.loc_rib,
+            sessions: &self.sessions,
+            updates: &mut self.updates,
+        };
+        let taken = changes.take((MOST_STEPS / tables.steps()).clamp(1, BATCH));
+        if !taken.is_empty() {
+            let prefixes: Vec<_> = taken.keys().copied().collect();
+            self.monitor.look(prefixes, |destination| {
+                tables.changed(destination, &taken[&destination.prefix]);
+            });
+            self.write_updates(Some(unix_us()));
+            return true;
+        }
+        if self.is_report_due() {
+            self.write_statistics();
+            return true;
+        }
+        self.step_walk()
+    }
+
+    /// Sends the next slice of a walk. Returns whether there was one.
+    fn step_walk(&mut self) -> bool {
+        if self.walk.is_none() {
+            self.begin_walk();
+        }
+        let Some(mut walk) = self.walk.take() else {
+            return false;
+        };
+        let mut tables = Tables {
+            report: self.settings.report,
+            loc_rib: self.loc_rib,
+            sessions: &self.sessions,
+            updates: &mut self.updates,
+        };
+        let has_ended = walk.step(&mut self.monitor, &mut tables);
+        self.write_updates(None);
+        match has_ended {
+            false => self.walk = Some(walk),
+            true => self.end_walk(&walk.purpose),
+        }
+        true
+    }
+
+    fn begin_walk(&mut self) {
+        let policies = self.shared.policy_changes.load(Ordering::Relaxed);
+        let loc_rib = self.settings.report.loc_rib && !self.sessions.has_loc_rib;
+        if !self.joined.is_empty() || loc_rib {
+            self.walk = Some(Walk::new(Purpose::Initial {
+                sessions: std::mem::take(&mut self.joined),
+                loc_rib,
+            }));
+        } else if self.policies != policies {
+            self.policies = policies;
+            self.walk = Some(Walk::new(Purpose::Policy));
+        } else {
+            self.set(StationState::Live);
+            return;
+        }
+        self.sessions.has_loc_rib = self.settings.report.loc_rib;
+        self.set(StationState::Loading);
+    }
+
+    fn end_walk(&mut self, purpose: &Purpose) {
+        if let Purpose::Initial { sessions, loc_rib } = purpose {
+            self.write_end_of_ribs(sessions, *loc_rib);
+        }
+        self.begin_walk();
+    }
+
+    fn write_updates(&mut self, unix_us: Option<u64>) {
+        let messages = self.updates.write(&mut self.connection.out, unix_us);
+        add(&self.status.messages, messages);
+    }
+
+    /// Appends End-of-RIB for each family and table of these sessions.
+    fn write_end_of_ribs(&mut self, walked: &HashSet<PeerId>, loc_rib: bool) {
+        let report = self.settings.report;
+        let views = [
+            (report.adj_rib_in_pre, RibView::AdjRibInPre),
+            (report.adj_rib_in_post, RibView::AdjRibInPost),
+            (report.adj_rib_out, RibView::AdjRibOutPost),
+        ];
+        let mut headers = Vec::new();
+        for known in walked.iter().filter_map(|peer| self.sessions.get(*peer)) {
+            let agreed = |family: &Family| known.session.families[*family].is_some();
+            for family in Family::ALL.into_iter().filter(agreed) {
+                let views = views.iter().filter(|(on, _)| *on);
+                headers.extend(views.map(|(_, view)| (known.header(*view), family)));
+            }
+        }
+        if loc_rib {
+            headers.extend(Family::ALL.map(|family| (self.loc_rib, family)));
+        }
+        for (header, family) in &headers {
+            let mut message = Vec::new();
+            write_end_of_rib(&mut message, family.afi_safi());
+            write_route_monitoring(&mut self.connection.out, header, &message);
+        }
+        add(&self.status.messages, headers.len() as u64);
+    }
+
+    fn is_report_due(&self) -> bool {
+        let interval = self.settings.statistics_interval_s;
+        interval > 0 && self.reported.elapsed() >= Duration::from_secs(interval)
+    }
+
+    fn write_statistics(&mut self) {
+        self.reported = Instant::now();
+        let report = self.settings.report;
+        let (rib, out) = (&self.shared.rib, &mut self.connection.out);
+        let mut messages =
+            statistics::write_of_sessions(out, rib, &self.sessions, report.adj_rib_out);
+        if report.loc_rib {
+            statistics::write_of_loc_rib(out, &mut self.monitor, self.loc_rib);
+            messages += 1;
+        }
+        add(&self.status.messages, messages);
+    }
+
+    fn publish(&self) {
+        let set = |counter: &AtomicU64, value: usize| {
+            counter.store(value as u64, Ordering::Relaxed);
+        };
+        set(&self.status.unsent_bytes, self.connection.unsent());
+        set(&self.status.sessions, self.sessions.len());
+        if let Phase::Following(changes) = &self.phase {
+            set(&self.status.waiting, changes.waiting());
+        }
+        self.status.count_taken(self.connection.taken);
+    }
+
+    fn set(&mut self, state: StationState) {
+        if state == StationState::Live {
+            self.pause = SHORTEST_PAUSE;
+            self.control.reached();
+        }
+        self.status.set(state, self.shared.clock.now_ms());
+    }
+
+    /// Ends the report with a Termination message.
+    fn end(mut self) {
+        write_termination(
+            &mut self.connection.out,
+            0,
+            "the station was removed, or this router stops",
+        );
+        add(&self.status.messages, 1);
+        let until = Instant::now() + LAST_WRITE;
+        while self.connection.unsent() > 0 && Instant::now() < until {
+            if self.connection.write().is_err() {
+                break;
+            }
+        }
+        self.publish();
+    }
+}
+
+fn add(counter: &AtomicU64, by: u64) {
+    counter.fetch_add(by, Ordering::Relaxed);
+}
