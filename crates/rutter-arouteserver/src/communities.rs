@@ -154,7 +154,7 @@ pub(crate) fn convert(
     let mut of_reasons = Keys::default();
     for (code, value) in section.section("reject_cause_map").entries() {
         let forms = notations(Some(value), DynamicValue::Rtt);
-        of_reasons.strings(&quoted(&code), &notations(&forms));
+        of_reasons.strings(&quoted(&code), &without_forms(&forms));
     }
     tags.table("reject-cause-map", &of_reasons);
     if let Some(policy) = well_known {
