@@ -69,7 +69,13 @@ impl Source for RpkiSource {
             move |data| *published.lock() = Some(data)
         };
         let (messages, _) = mpsc::channel();
-        let worker = Worker::new(state_folder, messages, status.clone(), Box::new(publish));
+        let worker = Worker::new(
+            state_folder,
+            messages,
+            status.clone(),
+            Arc::default(),
+            Box::new(publish),
+        );
         worker.without_caches().start(settings);
         (published.lock().take(), status.lock().clone())
     }
