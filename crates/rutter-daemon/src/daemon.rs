@@ -164,6 +164,7 @@ impl Daemon {
             collected: OnceLock::new(),
             restart,
             upgrades: UpgradeDesk::default(),
+            small_shares_until_ms: AtomicU64::new(0),
             memory_limits: MemoryLimits::default(),
             sources: FilterSources::default(),
             config: RwLock::new(Arc::new(config)),

@@ -1,5 +1,7 @@
 //! The read half of a turn: bytes to messages, UPDATEs to the table, all other messages to the session.
 
+use std::sync::atomic::Ordering;
+
 use rutter_rib::{Batch, PeerId, Pushed};
 use rutter_session::{ConnectionId, Input, Timer};
 use rutter_wire::frame::{self, Frame, MessageType};
@@ -23,8 +25,6 @@ pub(crate) struct Receiver {
     input: Box<[u8]>,
     batch: Batch,
     bytes_in_turn: usize,
-    /// Until this time, milliseconds, neighbors have small shares.
-    small_shares_until_ms: u64,
 }
 
 impl Default for Receiver {
@@ -33,7 +33,6 @@ impl Default for Receiver {
             input: vec![0; INPUT_LEN].into(),
             batch: Batch::new(),
             bytes_in_turn: 0,
-            small_shares_until_ms: 0,
         }
     }
 }
@@ -97,7 +96,8 @@ impl Receiver {
             return false;
         }
         let mut input = std::mem::take(&mut self.input);
-        let share = match driver.now_ms < self.small_shares_until_ms {
+        let small_until_ms = &driver.shared.small_shares_until_ms;
+        let share = match driver.now_ms < small_until_ms.load(Ordering::Relaxed) {
             true => SMALL_READ_SHARE,
             false => READ_SHARE,
         };
@@ -111,7 +111,9 @@ impl Receiver {
                 let updates = self.split_messages(driver, key, &input[..total]);
                 driver.check_memory(key.slot, new);
                 if updates > 0 && new <= SINGLE_CHANGES {
-                    self.small_shares_until_ms = driver.now_ms + SMALL_SHARES_MS;
+                    let until_ms = driver.now_ms + SMALL_SHARES_MS;
+                    let shared = &driver.shared.small_shares_until_ms;
+                    shared.store(until_ms, Ordering::Relaxed);
                 }
             }
             ReadOutcome::Closed(error) => {

@@ -59,6 +59,9 @@ pub(crate) struct Shared {
     pub(crate) restart: Restart,
     /// Hand-overs to a new version.
     pub(crate) upgrades: UpgradeDesk,
+    /// Until this time, milliseconds, the threads read little at once: a neighbor of any thread sends single changes, and
+    /// waits for the work of all.
+    pub(crate) small_shares_until_ms: AtomicU64,
     /// The limit on the memory of the table.
     pub(crate) memory_limits: MemoryLimits,
     /// The sources of outside data.
