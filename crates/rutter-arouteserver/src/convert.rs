@@ -99,18 +99,19 @@ fn convert_all(documents: &Documents, options: &Options, report: &Report) -> Opt
     let general = Value::root(&documents.general.name, &general, report);
     let clients = Value::root(&documents.clients.name, &clients, report);
     let root = general.section();
-    if root.get("cfg").is_none_or(|cfg| cfg.is_null()) {
-        report.error(Finding {
-            file: documents.general.name.clone(),
-            line: 1,
-            column: 1,
-            key: "cfg".to_owned(),
-            message: "the file has no settings: write them below `cfg`".to_owned(),
-        });
+    let of_clients = clients.section();
+    let is_empty = |section: &Section<'_>, key| section.get(key).is_none_or(|one| one.is_null());
+    if is_empty(&root, "cfg") {
+        report.error(lacks(&documents.general, "cfg", "settings"));
+        return None;
+    }
+    // A file that was cut off must not remove all members.
+    if is_empty(&of_clients, "clients") {
+        report.error(lacks(&documents.clients, "clients", "clients"));
         return None;
     }
     let cfg = root.section("cfg");
-    let mut converted = General::read(&cfg, &clients.section(), options, &peering_db);
+    let mut converted = General::read(&cfg, &of_clients, options, &peering_db);
     let mut files = vec![general, clients];
     if let (Some(file), Some(node)) = (&documents.bogons, &bogons) {
         let root = Value::root(&file.name, node, report);
@@ -123,6 +124,17 @@ fn convert_all(documents: &Documents, options: &Options, report: &Report) -> Opt
         file.report_unread_keys();
     }
     Some(toml)
+}
+
+/// A file without its main key.
+fn lacks(file: &SourceText, key: &str, what: &str) -> Finding {
+    Finding {
+        file: file.name.clone(),
+        line: 1,
+        column: 1,
+        key: key.to_owned(),
+        message: format!("the file has no {what}: write them below `{key}`"),
+    }
 }
 
 fn read_peering_db(file: Option<&SourceText>, report: &Report) -> Option<PeeringDb> {
@@ -388,5 +400,31 @@ mod tests {
             let errors = convert(&documents, &Options::default()).unwrap_err();
             assert!(errors[0].message.contains("no settings"), "{errors:?}");
         }
+    }
+
+    /// Such a file would remove all members. An empty list is meant so.
+    #[test]
+    fn a_file_without_clients_is_an_error() {
+        let read = |text: &str| {
+            let documents = Documents {
+                general: SourceText::new(
+                    "general.yml",
+                    "cfg: { rs_as: 64500, router_id: 192.0.2.1 }\n",
+                ),
+                clients: SourceText::new("clients.yml", text),
+                bogons: None,
+                peering_db: None,
+            };
+            let errors = convert(&documents, &Options::default());
+            let errors = errors.err().unwrap_or_default();
+            errors
+                .into_iter()
+                .map(|one| one.message)
+                .collect::<String>()
+        };
+        for text in ["", "# nothing\n", "clients:\n"] {
+            assert!(read(text).contains("no clients"), "{text:?}");
+        }
+        assert!(!read("clients: []\n").contains("no clients"));
     }
 }
