@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use lab::*;
 use rutter_irr::{IrrBuilder, IrrKind, IrrMember, IrrRules};
-use rutter_net::{Asn, LargeCommunity, PerFamily};
+use rutter_net::{Asn, LargeCommunity, PerFamily, Prefix};
 use rutter_policy::{
     CheckAction, ClassTag, ExportPolicy, ExportSettings, FilterData, ImportPolicy, ImportSettings,
     RejectReason, Role, TagState,
@@ -328,6 +328,23 @@ fn a_failed_check_may_mark_a_route_instead_of_rejecting_it() {
 }
 
 #[test]
+fn a_route_with_a_failed_check_names_its_sender_and_has_the_community_of_the_reason() {
+    let mut lab = exchange(|settings| settings.tag_rejected = true);
+    let tags = [
+        (TagState::RejectedRouteOf, "self:1102:peer"),
+        (TagState::RejectedFor(13), "self:7:7"),
+        (TagState::RejectedFor(14), "self:8:8"),
+    ];
+    lab.rib.replace_export(marks(&tags), || {});
+    lab.announce(0, &Block::new(&[1]).0, "186.0.0.0/25");
+    let both = [large("64500:1102:1"), large("64500:7:7")];
+    assert_eq!(larges(&lab.block(1).unwrap()), both);
+    lab.announce(0, &Block::new(&[1]).0, "185.1.0.0/16");
+    let both = [large("64500:1102:1"), large("64500:8:8")];
+    assert_eq!(larges(&lab.block(1).unwrap()), both);
+}
+
+#[test]
 fn blackholed_routes_get_the_next_hop_of_the_exchange() {
     let blackhole = |settings: &mut ImportSettings| settings.blackhole = PerFamily::both(true);
     let mut lab = exchange(blackhole);
@@ -485,6 +502,45 @@ fn registrations_may_mark_routes_instead_of_rejecting_them() {
     lab.announce(0, &Block::new(&[1, 9]).0, "186.0.0.0/16");
     let neither = [large("64500:2000:2"), large("64500:2000:4")];
     assert_eq!(larges(&lab.block(1).unwrap()), neither);
+}
+
+/// The ROA for 185.0.0.0/16, two dumps and a white list stand in for route objects.
+#[test]
+fn each_kind_of_registration_has_a_mark_of_its_own() {
+    let roas = IrrRules { roas: true, ..BOTH };
+    let mut lab = irr_exchange(roas, CheckAction::Tag);
+    let (mut builder, member) = (IrrBuilder::new(), IrrMember(0));
+    builder.add_member(member, roas);
+    builder.add_origins(member, "RIPE::AS-ONE", [1]);
+    for (prefix, kind, name) in [
+        ("185.1.0.0/16", IrrKind::RouteObject, "RIPE"),
+        ("185.2.0.0/16", IrrKind::Arin, "ARIN"),
+        ("185.3.0.0/16", IrrKind::RegistroBr, "registro.br"),
+    ] {
+        let source = builder.add_source(name);
+        builder.add_route_object(prefix.parse().unwrap(), 1, kind, source);
+    }
+    let white = ["185.4.0.0/16"].map(|prefix| prefix.parse::<Prefix>().unwrap().into());
+    builder.add_white_prefixes(member, "white-list", white);
+    lab.replace_data(Arc::new(FilterData {
+        vrps: usual_data().vrps.clone(),
+        irr: Some(Arc::new(builder.build().unwrap())),
+        ..FilterData::default()
+    }));
+    let tags = [
+        (TagState::IrrPrefixByRoa, "self:3000:0"),
+        (TagState::IrrPrefixPresent, "self:3000:1"),
+        (TagState::IrrPrefixByArin, "self:3000:2"),
+        (TagState::IrrPrefixByRegistroBr, "self:3000:3"),
+        (TagState::WhiteListed, "self:3000:4"),
+        (TagState::IrrPrefixAbsent, "self:3000:5"),
+    ];
+    lab.rib.replace_export(marks(&tags), || {});
+    for number in 0..=5 {
+        lab.announce(0, &Block::new(&[1]).0, &format!("185.{number}.0.0/16"));
+        let mark = large(&format!("64500:3000:{number}"));
+        assert_eq!(larges(&lab.block(1).unwrap()), [mark]);
+    }
 }
 
 #[test]
