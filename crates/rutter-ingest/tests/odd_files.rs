@@ -116,7 +116,7 @@ fn malformed_attributes_of_table_entries_and_updates() {
         ),
         (
             format!("{ORIGIN} 400206 0901 0000fbf5 {NEXT_HOP}"),
-            "[] 192.0.2.1",
+            "[?] 192.0.2.1",
             "unreadable: AS_PATH: undefined path segment type (RFC 7606 §7.2)",
         ),
         (

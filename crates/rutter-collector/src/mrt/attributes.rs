@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::net::IpAddr;
 
-use rutter_wire::attr::{Attributes, Origin};
+use rutter_wire::attr::{Attributes, Origin, Segment};
 
 use super::number::{address, ipv4, number};
 
@@ -44,11 +44,9 @@ fn path(out: &mut Vec<u8>, attributes: &Attributes<'_>) {
     let Some(path) = attributes.as_path() else {
         return;
     };
-    // Sets and confederations are rare, and need brackets.
-    if path
-        .segments()
-        .any(|s| s.kind.is_set() || s.kind.is_confederation())
-    {
+    // Sets and confederations are rare, and need brackets. So are malformed paths, which need a mark.
+    let is_plain = |s: Segment<'_>| !s.kind.is_set() && !s.kind.is_confederation();
+    if !path.segments().all(is_plain) || !path.is_readable() {
         let _ = write!(out, "{path}");
         return;
     }

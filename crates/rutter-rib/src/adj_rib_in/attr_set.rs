@@ -10,9 +10,9 @@ use hashbrown::hash_table::Entry;
 use parking_lot::Mutex;
 use rapidhash::fast::SeedableState;
 use rapidhash::v3::RapidSecrets;
-use rutter_net::Community;
+use rutter_net::{Asn, Community};
 use rutter_policy::NextHop;
-use rutter_wire::attr::{Attributes, Origin};
+use rutter_wire::attr::{AsPath, Attributes, Origin};
 use smallvec::SmallVec;
 use triomphe::ThinArc;
 
@@ -28,10 +28,11 @@ pub(crate) struct Summary {
     pub multi_exit_disc: u32,
     /// The first AS of the path, that is the neighbouring AS; 0 where the path is empty.
     pub neighbour_as: u32,
-    /// The last AS of the path; 0 where it is empty or ends in a set.
-    pub origin_as: u32,
+    /// Valid only with [`SetFlags::ORIGIN_AS`].
+    origin_as: u32,
     /// Valid only with [`SetFlags::LOCAL_PREF`].
     local_pref: u32,
+    /// [`UNREADABLE_PATH`] if the path cannot be read.
     pub as_path_len: u16,
     pub cluster_list_len: u8,
     pub flags: SetFlags,
@@ -47,6 +48,8 @@ impl SetFlags {
     pub const ONLY_TO_CUSTOMER: u8 = 4;
     const LOCAL_PREF: u8 = 8;
     const ORIGINATOR_ID: u8 = 16;
+    /// The path has an origin. In a report it can be AS 0.
+    const ORIGIN_AS: u8 = 32;
     /// The highest two bits are the ORIGIN as on the wire; absent counts as INCOMPLETE.
     const ORIGIN_SHIFT: u32 = 6;
 
@@ -71,6 +74,8 @@ impl SetFlags {
         set(Self::ONLY_TO_CUSTOMER, attrs.only_to_customer().is_some());
         set(Self::LOCAL_PREF, attrs.local_pref().is_some());
         set(Self::ORIGINATOR_ID, attrs.originator_id().is_some());
+        let origin_as = attrs.as_path().and_then(|path| path.origin());
+        set(Self::ORIGIN_AS, origin_as.is_some());
         SetFlags(flags)
     }
 }
@@ -84,10 +89,16 @@ impl Summary {
             multi_exit_disc: attrs.multi_exit_disc().unwrap_or(0),
             neighbour_as: path.and_then(|p| p.first()).map_or(0, |asn| asn.0),
             origin_as: path.and_then(|p| p.origin()).map_or(0, |asn| asn.0),
-            as_path_len: path.map_or(0, |p| u16::try_from(p.path_len()).unwrap_or(u16::MAX)),
+            as_path_len: path.map_or(0, path_len),
             cluster_list_len: u8::try_from(attrs.cluster_list().count()).unwrap_or(u8::MAX),
             flags: SetFlags::of(attrs),
         }
+    }
+
+    /// The last AS of the path, `None` where the path is empty, ends in a set or cannot be read.
+    pub fn origin_as(&self) -> Option<Asn> {
+        let given = self.flags.has(SetFlags::ORIGIN_AS);
+        given.then_some(Asn(self.origin_as))
     }
 
     pub fn local_pref(&self) -> Option<u32> {
@@ -98,6 +109,17 @@ impl Summary {
     /// ORIGIN as the decision process ranks it: lower is better.
     pub fn origin(&self) -> u8 {
         self.flags.0 >> SetFlags::ORIGIN_SHIFT
+    }
+}
+
+/// The length of a path that cannot be read. It is longer than any that an UPDATE can hold, so the route comes last. Only
+/// a report of another router or of a file can have such a path.
+const UNREADABLE_PATH: u16 = u16::MAX;
+
+fn path_len(path: AsPath<'_>) -> u16 {
+    match path.is_readable() {
+        true => u16::try_from(path.path_len()).unwrap_or(UNREADABLE_PATH),
+        false => UNREADABLE_PATH,
     }
 }
 
@@ -200,10 +222,9 @@ impl AttrSet {
         }
     }
 
-    /// The last AS of the path, `None` where the path is empty or ends in a set.
-    pub fn origin_as(&self) -> Option<rutter_net::Asn> {
-        let asn = self.summary().origin_as;
-        (asn != 0).then_some(rutter_net::Asn(asn))
+    /// The last AS of the path, `None` where the path is empty, ends in a set or cannot be read.
+    pub fn origin_as(&self) -> Option<Asn> {
+        self.summary().origin_as()
     }
 
     /// Returns whether both are the same interned set.

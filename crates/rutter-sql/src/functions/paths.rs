@@ -22,11 +22,12 @@ fn origin_as(path: &str) -> Option<i64> {
     path.rsplit(' ').next()?.parse().ok()
 }
 
-/// The length as the decision process counts it: a set counts one, a confederation segment nothing (RFC 5065).
+/// The length as the decision process counts it: a set counts one, a confederation segment nothing (RFC 5065). `?`, the
+/// unreadable end of a malformed path, does not count.
 fn path_len(path: &str) -> Option<i64> {
     let mut in_confederation = false;
     let mut len = 0;
-    for word in path.split(' ').filter(|word| !word.is_empty()) {
+    for word in path.split(' ').filter(|word| !matches!(*word, "" | "?")) {
         in_confederation |= word.starts_with(['(', '[']);
         len += i64::from(!in_confederation);
         in_confederation &= !word.ends_with([')', ']']);
@@ -57,6 +58,7 @@ mod tests {
         assert_eq!(origin_as(""), None);
         assert_eq!(path_len("(65000 65001) 1 2 {3,4}"), Some(3));
         assert_eq!(path_len(""), Some(0));
+        assert_eq!((path_len("1 2 ?"), origin_as("1 2 ?")), (Some(2), None));
         assert_eq!(contains("1 22 {3,4}", "4"), Some(true));
         assert_eq!(contains("1 22 {3,4}", "2"), Some(false));
         assert_eq!(prepends("1 1 1 2"), Some(2));

@@ -93,9 +93,10 @@ impl<'a> Iterator for Segments<'a> {
     fn next(&mut self) -> Option<Segment<'a>> {
         let (&[kind, count], rest) = self.rest.split_first_chunk()?;
         let (bytes, rest) = rest.split_at_checked(usize::from(count) * width(self.as4))?;
+        let kind = SegmentKind::from_octet(kind)?;
         self.rest = rest;
         Some(Segment {
-            kind: SegmentKind::from_octet(kind)?,
+            kind,
             bytes,
             as4: self.as4,
         })
@@ -159,12 +160,17 @@ impl<'a> AsPath<'a> {
         }
     }
 
-    /// The right-most AS number, which is the origin AS. `None` unless the last segment is a sequence.
+    /// The right-most AS number, which is the origin AS. `None` unless the last segment is a sequence, and where a
+    /// malformed value hides the end of the path.
     #[inline]
     pub fn origin(self) -> Option<Asn> {
-        let segment = self.segments().last()?;
+        let mut segments = Segments {
+            rest: self.bytes,
+            as4: self.as4,
+        };
+        let segment = segments.by_ref().last()?;
         match segment.kind {
-            SegmentKind::Sequence => segment.asns().last(),
+            SegmentKind::Sequence if segments.rest.is_empty() => segment.asns().last(),
             _ => None,
         }
     }
@@ -194,7 +200,7 @@ impl<'a> AsPath<'a> {
 
 impl fmt::Display for AsPath<'_> {
     /// Writes `64500 64501 {64502,64503}`, as bgpdump does. Confederation sequences are in parentheses, confederation
-    /// sets in brackets.
+    /// sets in brackets. `?` at the end stands for the part of a malformed value that cannot be read.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, segment) in self.segments().enumerate() {
             let (open, separator, close) = match segment.kind {
@@ -211,7 +217,11 @@ impl fmt::Display for AsPath<'_> {
             }
             f.write_str(close)?;
         }
-        Ok(())
+        match (self.is_readable(), self.segments().next()) {
+            (true, _) => Ok(()),
+            (false, None) => f.write_str("?"),
+            (false, Some(_)) => f.write_str(" ?"),
+        }
     }
 }
 

@@ -56,12 +56,12 @@ fn malformed_values_stay_as_they_stand() {
         ),
         (
             format!("{ORIGIN} {unknown_type} {NEXT_HOP}"),
-            "IGP | 64501 | 192.0.2.1 | -",
+            "IGP | 64501 ? | 192.0.2.1 | -",
             vec!["hidden: AS_PATH: undefined path segment type (RFC 7606 §7.2)"],
         ),
         (
             format!("{ORIGIN} {overrun} {NEXT_HOP}"),
-            "IGP | 64501 | 192.0.2.1 | -",
+            "IGP | 64501 ? | 192.0.2.1 | -",
             vec!["hidden: AS_PATH: path segment exceeds the attribute (RFC 7606 §7.2)"],
         ),
         (
@@ -173,5 +173,22 @@ fn next_hops_in_mp_reach_nlri() {
         assert_eq!(found.as_deref(), next_hop, "{reach}");
         let found = faults.first().map(|fault| attributes.is_hidden_by(fault));
         assert_eq!(found, hidden, "{reach}: {faults:?}");
+    }
+}
+
+/// The end of a path that cannot be read hides its origin.
+#[test]
+fn an_unreadable_path_has_no_origin() {
+    for (path, text, origin) in [
+        ("0201 0000fbf5", "64501", Some(64501)),
+        ("0202 0000fbf5 00000000", "64501 0", Some(0)),
+        ("0901 0000fbf5", "?", None),
+        ("0201 0000fbf5 0901 00030d40", "64501 ?", None),
+        ("0201 0000fbf5 02", "64501 ?", None),
+    ] {
+        let value = hex(path);
+        let path = attr::AsPath::new(&value, true);
+        let found = (path.to_string(), path.origin().map(|asn| asn.0));
+        assert_eq!(found, (text.to_owned(), origin));
     }
 }
