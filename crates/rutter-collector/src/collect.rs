@@ -30,7 +30,7 @@ pub(crate) fn collect(args: &CollectArgs) -> Result<(), Failure> {
     }
     let collector = Running::start(config, Some(source.into()))?;
     collector.daemon.handle_signals(&signals);
-    let loaded = match inputs.is_empty() {
+    let loaded = match args.mrt.is_empty() {
         true => Ok(Ok(())),
         false => load_mrt(&collector, &inputs, &args.mrt_router),
     };

@@ -11,6 +11,7 @@
 #[doc = include_str!("../README.md")]
 pub struct Readme;
 
+mod entry_reader;
 mod files;
 mod message;
 mod peer_reader;
@@ -21,6 +22,7 @@ mod stream;
 mod unpack;
 mod update_reader;
 
+pub use entry_reader::EntryReader;
 pub use files::{Input, find_files};
 pub use message::update;
 pub use peer_reader::{FilePeer, FileUpdate, PeerEvent, PeerReader, UpdateFamilies};

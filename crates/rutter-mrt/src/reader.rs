@@ -14,6 +14,7 @@ pub struct Reader<'a> {
     should_stop: &'a dyn Fn() -> bool,
     files: u64,
     incomplete: u64,
+    is_cut_off: bool,
 }
 
 /// The counts of one file.
@@ -79,6 +80,7 @@ impl<'a> Reader<'a> {
             should_stop: &|| false,
             files: 0,
             incomplete: 0,
+            is_cut_off: false,
         }
     }
 
@@ -167,7 +169,11 @@ impl<'a> Reader<'a> {
         line("note", &counts.odd, odd);
         let skipped = "hold other things than IPv4 and IPv6 unicast routes";
         line("note", &counts.skipped, skipped);
+        if records == 0 && error.is_none() && !(self.should_stop)() {
+            (self.report)(&format!("note: {input}: there are no records in it"));
+        }
         if let Some(error) = &error {
+            self.is_cut_off = true;
             (self.report)(&format!("error: {error}; {records} records were before"));
         }
         if counts.unreadable.total > 0 || error.is_some() {
@@ -175,8 +181,17 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns an error with the number of incomplete files, unless all were read completely.
+    /// Returns whether a file could not be read up to its end.
+    pub fn is_cut_off(&self) -> bool {
+        self.is_cut_off
+    }
+
+    /// Returns an error with the number of incomplete files, unless all were read completely. Reports that there was no
+    /// file at all.
     pub fn verdict(&self) -> Result<(), String> {
+        if self.files == 0 && !(self.should_stop)() {
+            (self.report)("note: there is no file to read");
+        }
         match (self.incomplete, self.files) {
             (0, _) => Ok(()),
             (1, 1) => Err("the file could not be read completely".into()),

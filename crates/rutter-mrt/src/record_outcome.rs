@@ -7,9 +7,10 @@ use rutter_wire::attr::Malformed;
 use rutter_wire::mrt::{MrtError, MrtFault};
 
 /// The outcome of processing one record. The weakest comes first.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum RecordOutcome {
     /// The whole record was read.
+    #[default]
     Read,
     /// The record, or a part of it, holds no IPv4 or IPv6 unicast routes.
     Skipped(Skipped),
@@ -95,7 +96,7 @@ impl Unreadable {
     /// The fault without numbers that differ from record to record.
     pub(crate) fn summary(&self) -> String {
         match self {
-            Unreadable::NoSuchPeer(_) => "no PEER_INDEX_TABLE before it names its peer".into(),
+            Unreadable::NoSuchPeer(_) => "its peer is in no PEER_INDEX_TABLE before it".into(),
             _ => self.to_string(),
         }
     }
@@ -106,7 +107,7 @@ impl fmt::Display for Unreadable {
         match self {
             Unreadable::Record(fault) => fault.fmt(f),
             Unreadable::NoSuchPeer(index) => {
-                write!(f, "no PEER_INDEX_TABLE before it names peer {index}")
+                write!(f, "peer {index} is in no PEER_INDEX_TABLE before it")
             }
             Unreadable::Message => f.write_str("its BGP message is malformed or cut off"),
             Unreadable::Update => f.write_str("the lengths inside its UPDATE do not add up"),

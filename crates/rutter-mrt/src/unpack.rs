@@ -56,6 +56,12 @@ impl Read for Counted {
     }
 }
 
+/// The library's own texts are for programmers.
+fn malformed() -> io::Error {
+    let why = "its zstd data are malformed or cut off";
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
 /// Reads all frames of a zstd file.
 enum Zstd<R: Read> {
     Frame(Box<StreamingDecoder<io::BufReader<R>, ruzstd::decoding::FrameDecoder>>),
@@ -68,7 +74,7 @@ impl<R: Read> Zstd<R> {
     }
 
     fn frame(packed: io::BufReader<R>) -> io::Result<Self> {
-        let decoder = StreamingDecoder::new(packed).map_err(io::Error::other)?;
+        let decoder = StreamingDecoder::new(packed).map_err(|_| malformed())?;
         Ok(Zstd::Frame(Box::new(decoder)))
     }
 }
@@ -79,7 +85,7 @@ impl<R: Read> Read for Zstd<R> {
             let Zstd::Frame(decoder) = self else {
                 return Ok(0);
             };
-            let count = decoder.read(into)?;
+            let count = decoder.read(into).map_err(|_| malformed())?;
             if count > 0 || into.is_empty() {
                 return Ok(count);
             }

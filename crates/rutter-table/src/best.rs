@@ -1,37 +1,76 @@
 //! The best route of a prefix in a table dump, by the decision process of `rutter-rib`.
 
-use rutter_rib::{FileRoute, best_file_route};
+use std::net::IpAddr;
+use std::rc::Rc;
+
+use rutter_mrt::UpdateRoutes;
+use rutter_rib::{FileAttributes, FileRoute, best_file_route};
 use rutter_wire::attr::Attributes;
 use rutter_wire::mrt::PeerEntry;
 
-/// A route of a prefix.
-#[derive(Clone, Copy)]
-pub(crate) struct Candidate<'a> {
-    pub peer: (u16, PeerEntry),
-    pub octets: &'a [u8],
-    pub next_hop: Option<&'a [u8]>,
+/// The attributes of routes in a dump.
+#[derive(PartialEq, Eq, Hash, Default)]
+pub(crate) struct Block {
+    /// In canonical form, with four-octet AS numbers.
+    pub octets: Box<[u8]>,
+    pub next_hop: Option<IpAddr>,
 }
 
-impl Candidate<'_> {
-    fn route(&self) -> FileRoute {
-        let (index, peer) = self.peer;
-        let attributes = Attributes::from_canonical(self.octets);
-        FileRoute::new(&attributes, index, peer.bgp_id, peer.address)
+impl Block {
+    pub fn view(&self) -> Attributes<'_> {
+        Attributes::from_canonical(&self.octets)
     }
+}
+
+/// Attributes, and what the decision process compares of them.
+#[derive(Clone, Default)]
+pub(crate) struct Read {
+    pub block: Rc<Block>,
+    facts: FileAttributes,
+}
+
+impl Read {
+    pub fn of(update: &UpdateRoutes<'_>) -> Self {
+        let block = Block {
+            octets: update.attributes.block().into(),
+            next_hop: update.entry_next_hop(),
+        };
+        Read {
+            block: Rc::new(block),
+            facts: FileAttributes::of(&update.attributes),
+        }
+    }
+}
+
+/// A route of a prefix.
+#[derive(Clone)]
+pub(crate) struct Candidate {
+    /// The number of its peer.
+    pub peer: u32,
+    pub read: Read,
 }
 
 /// Returns the best of the candidates.
-pub(crate) fn best<'a>(candidates: &[Candidate<'a>]) -> Option<Candidate<'a>> {
-    if let [only] = candidates {
-        return Some(*only);
-    }
-    let routes: Vec<FileRoute> = candidates.iter().map(Candidate::route).collect();
-    best_file_route(&routes).map(|index| candidates[index])
+pub(crate) fn best(
+    mut candidates: Vec<Candidate>,
+    peer: impl Fn(u32) -> PeerEntry,
+) -> Option<Candidate> {
+    let route = |candidate: &Candidate| {
+        let PeerEntry {
+            bgp_id, address, ..
+        } = peer(candidate.peer);
+        FileRoute::new(candidate.read.facts, candidate.peer, bgp_id, address)
+    };
+    let best = match candidates.len() {
+        1 => 0,
+        _ => best_file_route(&candidates.iter().map(route).collect::<Vec<_>>())?,
+    };
+    Some(candidates.swap_remove(best))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::net::{IpAddr, Ipv4Addr};
+    use std::net::Ipv4Addr;
 
     use rutter_net::Asn;
     use rutter_wire::attr::{self, code};
@@ -50,24 +89,22 @@ mod tests {
         out
     }
 
-    /// The peer index of the best of these blocks; peers have ascending BGP Identifiers.
-    fn best_of(blocks: &[Vec<u8>]) -> Option<u16> {
-        let candidates: Vec<Candidate<'_>> = (0..)
-            .zip(blocks)
-            .map(|(index, octets)| Candidate {
-                peer: (
-                    index,
-                    PeerEntry {
-                        bgp_id: u32::from(index) + 1,
-                        address: IpAddr::V4(Ipv4Addr::new(192, 0, 2, index as u8)),
-                        asn: Asn(100),
-                    },
-                ),
-                octets,
-                next_hop: None,
-            })
-            .collect();
-        best(&candidates).map(|best| best.peer.0)
+    /// The number of the peer of the best of these blocks; peers have ascending BGP Identifiers.
+    fn best_of(blocks: &[Vec<u8>]) -> Option<u32> {
+        let candidate = |(peer, octets): (u32, &Vec<u8>)| Candidate {
+            peer,
+            read: Read {
+                block: Rc::default(),
+                facts: FileAttributes::of(&Attributes::from_canonical(octets)),
+            },
+        };
+        let candidates = (0..).zip(blocks).map(candidate).collect();
+        let peer = |number: u32| PeerEntry {
+            bgp_id: number + 1,
+            address: IpAddr::V4(Ipv4Addr::new(192, 0, 2, number as u8)),
+            asn: Asn(100),
+        };
+        best(candidates, peer).map(|best| best.peer)
     }
 
     #[test]
@@ -90,5 +127,17 @@ mod tests {
             Some(1),
             "the first loses to the third by MED"
         );
+    }
+
+    /// Routes without a path are the shortest. A path that cannot be read is no such path.
+    #[test]
+    fn a_path_that_cannot_be_read_is_the_longest() {
+        let broken = block(&[], &[]);
+        let path = broken.len() - 2;
+        let mut broken = [&broken[..path], &[9, 1, 0, 0, 0xfb, 0xf6]].concat();
+        broken[path - 1] = 6;
+        assert_eq!(best_of(&[broken.clone(), block(&[1, 2], &[])]), Some(1));
+        assert_eq!(best_of(&[broken]), Some(0));
+        assert_eq!(best_of(&[block(&[1], &[]), block(&[], &[])]), Some(1));
     }
 }

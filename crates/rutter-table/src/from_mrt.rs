@@ -1,54 +1,90 @@
-//! Loads the table from an MRT table dump (TABLE_DUMP_V2).
+//! Loads the table from an MRT table dump (TABLE_DUMP_V2, TABLE_DUMP).
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use rutter_api::{AttributesRow, RouteSelector, RouteSource};
-use rutter_mrt::{Input, Progress, Stream};
-use rutter_net::Asn;
-use rutter_wire::attr::Attributes;
-use rutter_wire::mrt::{Content, PeerEntry, Rib};
+use rutter_mrt::{
+    EntryReader, Progress, Reader, RecordOutcome, Skipped, Unreadable, UpdateForm, UpdateReader,
+    find_files,
+};
+use rutter_net::{Asn, Prefix};
+use rutter_wire::mrt::{Content, PeerEntry, PeerIndexTable, Record, Rib, RibEntry, TableDump};
 
-use crate::best::{Candidate, best};
+use crate::best::{Block, Candidate, Read, best};
 use crate::{ReadError, Set, Table};
 
-/// Reads a table dump, compressed or not, from a file or from standard input (`-`). For each prefix it takes the best
-/// of the selected routes, by the decision process of RFC 4271.
-pub fn from_mrt(path: &Path, of: &RouteSelector) -> Result<Table, ReadError> {
-    let input = match path.as_os_str() == "-" {
-        true => Input::Stdin,
-        false => Input::File(path.to_owned()),
-    };
-    let failed = |error: &dyn std::fmt::Display| ReadError(error.to_string());
-    let mut stream = Stream::open(&input, &Progress::new()).map_err(|e| failed(&e))?;
-    let mut reading = Reading::new(of);
-    while let Some(record) = stream.next_record().map_err(|e| failed(&e))? {
-        let content = record.decode();
-        let content = content.map_err(|e| ReadError(format!("{input}: {e}")))?;
-        let done = match content {
-            Content::PeerIndexTable(peers) => {
-                let all: Result<Vec<_>, _> = peers.peers().collect();
-                all.map(|all| reading.meet(all))
-            }
-            Content::Rib(rib) => reading.take(&rib),
-            _ => Ok(()),
-        };
-        done.map_err(|e| ReadError(format!("{input}: {e}")))?;
+/// The table of a dump, and how completely the dump was read.
+#[derive(Debug)]
+pub struct Dump {
+    /// The routes that could be read.
+    pub table: Table,
+    /// Fails if a part of the dump could not be read. Its records were reported one by one.
+    pub verdict: Result<(), String>,
+    /// The dump ended before its end, or could not be unpacked.
+    pub is_cut_off: bool,
+}
+
+impl Dump {
+    /// A table that was read completely.
+    pub fn whole(table: Table) -> Self {
+        Dump {
+            table,
+            verdict: Ok(()),
+            is_cut_off: false,
+        }
     }
-    reading.end(&input)
+}
+
+/// Reads a table dump, compressed or not, from a file, a folder or standard input (`-`). For each prefix it takes the
+/// best of the selected routes, by the decision process of RFC 4271.
+///
+/// Everything that can be read counts as it stands. `report` is called with each line about odd and unreadable records,
+/// as every reader of MRT files prints them. UPDATEs are read for this report only.
+pub fn from_mrt(path: &Path, of: &RouteSelector, report: &dyn Fn(&str)) -> Result<Dump, ReadError> {
+    let inputs = find_files(&[PathBuf::from(path)]).map_err(|e| ReadError(e.to_string()))?;
+    let mut reader = Reader::new(&Progress::new(), report);
+    let mut reading = Reading::new(of);
+    for input in &inputs {
+        let read: Result<(), ReadError> = reader.read(input, |record| Ok(reading.take(record)));
+        read?;
+    }
+    let name = match inputs.first() {
+        Some(input) if inputs.len() == 1 => input.to_string(),
+        _ => path.display().to_string(),
+    };
+    let verdict = reader.verdict();
+    if !reading.has_dump {
+        let none =
+            || format!("{name}: the file contains no table dump (TABLE_DUMP_V2, TABLE_DUMP)");
+        return Err(ReadError(verdict.err().unwrap_or_else(none)));
+    }
+    Ok(Dump {
+        table: reading.end(&name)?,
+        verdict,
+        is_cut_off: reader.is_cut_off(),
+    })
 }
 
 /// The state while a dump is read.
 struct Reading<'w> {
     of: &'w RouteSelector,
     wanted: Vec<Asked<'w>>,
-    /// The peers of the index table, and whether their routes are selected.
+    /// All peers, and whether their routes are selected.
     peers: Vec<(PeerEntry, bool)>,
-    /// `true` if any peer was selected.
-    met: bool,
+    numbers: HashMap<(IpAddr, Asn), u32>,
+    /// The number of each peer of the latest PEER_INDEX_TABLE.
+    index: Vec<u32>,
+    /// A record of a table dump was read.
+    has_dump: bool,
+    entries: EntryReader<Read>,
+    updates: UpdateReader,
+    /// The routes of the older format, which has a record for each.
+    old: Vec<(Prefix, Candidate)>,
     table: Table,
-    known: HashMap<(u16, Box<[u8]>), u32>,
+    sets: HashMap<(u32, Rc<Block>), u32>,
 }
 
 /// A peer as a person names it. A dump has only addresses and AS numbers.
@@ -69,81 +105,175 @@ impl<'w> Reading<'w> {
             of,
             wanted: of.peers.iter().map(asked).collect(),
             peers: Vec::new(),
-            met: false,
+            numbers: HashMap::new(),
+            index: Vec::new(),
+            has_dump: false,
+            entries: EntryReader::default(),
+            updates: UpdateReader::default(),
+            old: Vec::new(),
             table: Table::default(),
-            known: HashMap::new(),
+            sets: HashMap::new(),
         }
     }
 
-    fn meet(&mut self, peers: Vec<PeerEntry>) {
-        let wanted = &self.wanted;
-        let is_wanted = |peer: &PeerEntry| {
-            let mut asked = wanted.iter();
-            asked.any(|a| a.address == Some(peer.address) || a.asn == Some(peer.asn))
+    fn take(&mut self, record: &Record<'_>) -> RecordOutcome {
+        let old = UpdateForm {
+            as4: false,
+            add_path: false,
         };
-        let judged = peers.into_iter().map(|peer| (peer, is_wanted(&peer)));
-        self.peers = judged.collect();
-        self.met |= self.peers.iter().any(|(_, wanted)| *wanted);
-        self.known.clear();
+        match record.decode() {
+            Ok(Content::PeerIndexTable(table)) => self.peers(&table).into(),
+            Ok(Content::Rib(rib)) => self.rib(&rib),
+            Ok(Content::TableDump(route)) => self.old_route(&route),
+            Ok(Content::Message(message)) => match rutter_mrt::update(&message) {
+                Ok(Some(body)) => {
+                    let (as4, add_path) = (message.session.as4, message.add_path);
+                    self.update(body, UpdateForm { as4, add_path })
+                }
+                Ok(None) => RecordOutcome::Read,
+                Err(fault) => fault.into(),
+            },
+            Ok(Content::OldUpdate(update)) => self.update(update.body, old),
+            Ok(Content::StateChange(_)) => RecordOutcome::Read,
+            Ok(Content::Other) => {
+                RecordOutcome::Skipped(Skipped::Type(record.kind, record.subtype))
+            }
+            Err(error) => error.into(),
+        }
     }
 
-    fn take(&mut self, rib: &Rib<'_>) -> Result<(), rutter_wire::mrt::MrtError> {
-        let mut candidates = Vec::new();
-        for entry in rib.entries() {
-            let entry = entry?;
-            let Some((peer, asked)) = self.peers.get(usize::from(entry.peer_index)) else {
-                continue;
-            };
-            let next_hop = entry.next_hop();
-            let via = || {
-                next_hop
-                    .and_then(address)
-                    .is_some_and(|a| self.of.next_hops.contains(&a))
-            };
-            if self.of.is_any() || *asked || via() {
-                candidates.push(Candidate {
-                    peer: (entry.peer_index, *peer),
-                    octets: entry.attributes,
-                    next_hop,
-                });
-            }
+    /// UPDATEs are no part of a dump. Their faults are those of the file.
+    fn update(&mut self, body: &[u8], form: UpdateForm) -> RecordOutcome {
+        match self.updates.read(body, form) {
+            Ok(update) => update.outcome,
+            Err(fault) => fault.into(),
         }
-        if let Some(best) = best(&candidates) {
-            let set = self.set(&best);
-            self.table.insert(rib.prefix, set);
+    }
+
+    fn peers(&mut self, table: &PeerIndexTable<'_>) -> Result<(), Unreadable> {
+        self.has_dump = true;
+        self.index.clear();
+        for peer in table.peers() {
+            let number = self.number(peer?);
+            self.index.push(number);
         }
         Ok(())
     }
 
-    fn set(&mut self, route: &Candidate<'_>) -> u32 {
-        let key = (route.peer.0, Box::from(route.octets));
-        if let Some(set) = self.known.get(&key) {
-            return *set;
+    fn number(&mut self, peer: PeerEntry) -> u32 {
+        let next = self.peers.len() as u32;
+        let key = (peer.address, peer.asn);
+        let number = *self.numbers.entry(key).or_insert(next);
+        if number == next {
+            let is_wanted = |asked: &Asked<'_>| {
+                asked.address == Some(peer.address) || asked.asn == Some(peer.asn)
+            };
+            self.peers.push((peer, self.wanted.iter().any(is_wanted)));
         }
-        let set = self.table.add_set(set_of(route));
-        self.known.insert(key, set);
-        set
+        number
     }
 
-    fn end(self, input: &Input) -> Result<Table, ReadError> {
-        if self.peers.is_empty() {
-            return Err(ReadError(format!(
-                "{input}: the file contains no table dump (TABLE_DUMP_V2)"
-            )));
+    fn rib(&mut self, rib: &Rib<'_>) -> RecordOutcome {
+        let (mut outcome, mut candidates) = (RecordOutcome::Read, Vec::new());
+        for entry in rib.entries() {
+            outcome = outcome.and(match entry {
+                Ok(entry) => match self.index.get(usize::from(entry.peer_index)) {
+                    Some(peer) => self.entry(*peer, rib.prefix, &entry, true, &mut candidates),
+                    None => Unreadable::NoSuchPeer(entry.peer_index).into(),
+                },
+                Err(error) => error.into(),
+            });
         }
-        if let (Some(asked), false) = (self.wanted.first(), self.met) {
+        self.insert(rib.prefix, candidates);
+        outcome
+    }
+
+    fn old_route(&mut self, route: &TableDump<'_>) -> RecordOutcome {
+        self.has_dump = true;
+        let peer = self.number(PeerEntry {
+            bgp_id: 0,
+            address: route.peer,
+            asn: route.peer_asn,
+        });
+        let mut candidates = Vec::new();
+        let entry = route.entry();
+        let outcome = self.entry(peer, route.prefix, &entry, false, &mut candidates);
+        let routes = candidates.into_iter().map(|one| (route.prefix, one));
+        self.old.extend(routes);
+        outcome
+    }
+
+    /// Reads an entry, and adds its route to the candidates if it is selected.
+    fn entry(
+        &mut self,
+        peer: u32,
+        prefix: Prefix,
+        entry: &RibEntry<'_>,
+        as4: bool,
+        candidates: &mut Vec<Candidate>,
+    ) -> RecordOutcome {
+        let read = self.entries.read(entry, prefix, as4, |read, update| {
+            *read = Read::of(update);
+        });
+        let (read, outcome) = match read {
+            Ok(read) => read,
+            Err(fault) => return fault.into(),
+        };
+        let next_hop = read.block.next_hop;
+        let via = || next_hop.is_some_and(|address| self.of.next_hops.contains(&address));
+        if self.of.is_any() || self.peers[peer as usize].1 || via() {
+            let read = read.clone();
+            candidates.push(Candidate { peer, read });
+        }
+        outcome
+    }
+
+    fn insert(&mut self, prefix: Prefix, candidates: Vec<Candidate>) {
+        let peers = &self.peers;
+        let Some(best) = best(candidates, |number| peers[number as usize].0) else {
+            return;
+        };
+        let (table, peer) = (&mut self.table, &peers[best.peer as usize].0);
+        let set = *self
+            .sets
+            .entry((best.peer, Rc::clone(&best.read.block)))
+            .or_insert_with(|| table.add_set(set_of(peer, &best.read.block)));
+        self.table.insert(prefix, set);
+    }
+
+    /// Inserts the routes of the older format, whose prefixes may be in any order. Of two routes of a peer the later one
+    /// counts.
+    fn insert_old(&mut self) {
+        let mut old = std::mem::take(&mut self.old);
+        old.sort_by_key(|(prefix, one)| (*prefix, one.peer));
+        let mut old = old.into_iter().peekable();
+        while let Some((prefix, first)) = old.next() {
+            let mut candidates = vec![first];
+            while let Some((_, next)) = old.next_if(|(other, _)| *other == prefix) {
+                if candidates.last().is_some_and(|last| last.peer == next.peer) {
+                    candidates.pop();
+                }
+                candidates.push(next);
+            }
+            self.insert(prefix, candidates);
+        }
+    }
+
+    fn end(mut self, name: &str) -> Result<Table, ReadError> {
+        self.insert_old();
+        let is_met = self.peers.iter().any(|(_, wanted)| *wanted);
+        if let (Some(asked), false) = (self.wanted.first(), is_met) {
             let text = asked.text;
             return Err(ReadError(format!(
-                "{input}: no peer of the dump has the address or AS number `{text}`"
+                "{name}: no peer of the dump has the address or AS number `{text}`"
             )));
         }
         Ok(self.table)
     }
 }
 
-fn set_of(route: &Candidate<'_>) -> Set {
-    let view = Attributes::from_canonical(route.octets);
-    let (_, peer) = route.peer;
+fn set_of(peer: &PeerEntry, block: &Block) -> Set {
+    let view = block.view();
     Set {
         peer: RouteSource {
             name: peer.address.to_string(),
@@ -155,18 +285,8 @@ fn set_of(route: &Candidate<'_>) -> Set {
             .and_then(|path| path.origin())
             .map(|asn| asn.0),
         attributes: AttributesRow {
-            next_hop: route.next_hop.and_then(address),
+            next_hop: block.next_hop,
             ..AttributesRow::of(&view)
         },
-    }
-}
-
-/// The (global) next hop.
-fn address(octets: &[u8]) -> Option<IpAddr> {
-    match octets.first_chunk::<16>() {
-        Some(octets) => Some(IpAddr::from(*octets)),
-        None => octets
-            .first_chunk::<4>()
-            .map(|octets| IpAddr::from(*octets)),
     }
 }

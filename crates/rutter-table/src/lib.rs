@@ -24,7 +24,7 @@ pub use answers::Answers;
 pub use column::Column;
 pub use csv::{Csv, CsvHead};
 pub use from_daemon::from_daemon;
-pub use from_mrt::from_mrt;
+pub use from_mrt::{Dump, from_mrt};
 pub use json::Json;
 pub use lines::Lines;
 pub use table::{Route, Set, Table};

@@ -9,7 +9,7 @@ use rutter_table::{Column, Csv, CsvHead, Json, Table};
 
 use crate::cli::{ColumnArg, CommonOptions, EnrichArgs, FormatArg};
 use crate::failure::Failure;
-use crate::lookup::{failure, table};
+use crate::lookup::{dump, failure};
 use crate::units::plural;
 
 type Input = Box<dyn Read + Send>;
@@ -29,11 +29,12 @@ pub(crate) fn enrich(options: &CommonOptions, args: &EnrichArgs) -> Result<(), F
     // Open all files before fetching the table, to report missing files early.
     let opened = files.iter().map(|f| open(f));
     let opened = opened.collect::<Result<Vec<_>, Failure>>()?;
+    let dump = dump(options, &args.table)?;
     let enriching = Enriching {
         args,
         delimiter,
         columns,
-        table: table(options, &args.table)?,
+        table: dump.table,
     };
     let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
     let mut head = None;
@@ -49,7 +50,8 @@ pub(crate) fn enrich(options: &CommonOptions, args: &EnrichArgs) -> Result<(), F
         }?;
         remark(&name, &args.column, &counts);
     }
-    Ok(out.flush()?)
+    out.flush()?;
+    dump.verdict.map_err(Failure::Text)
 }
 
 struct Enriching<'a> {

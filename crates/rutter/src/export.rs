@@ -7,11 +7,11 @@ use std::os::unix::fs::{MetadataExt as _, fchown};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rutter_table::{Table, export};
+use rutter_table::{Dump, Table, export};
 
 use crate::cli::{CommonOptions, Export, MmdbArgs};
 use crate::failure::Failure;
-use crate::lookup::table;
+use crate::lookup::dump;
 use crate::units::{grouped, plural};
 
 /// Runs the command.
@@ -22,8 +22,18 @@ pub(crate) fn export(options: &CommonOptions, what: Export) -> Result<(), Failur
 }
 
 fn mmdb(options: &CommonOptions, args: &MmdbArgs) -> Result<(), Failure> {
-    let table = table(options, &args.table)?;
+    let Dump {
+        table,
+        verdict,
+        is_cut_off,
+    } = dump(options, &args.table)?;
     let destination = Destination::of(&args.file);
+    if is_cut_off {
+        return Err(Failure::text(format!(
+            "the table dump could not be read up to its end: {} was not changed",
+            args.file.display()
+        )));
+    }
     if table.routes().is_empty() {
         return Err(Failure::text(format!(
             "the table is empty: {} was not changed",
@@ -50,7 +60,7 @@ fn mmdb(options: &CommonOptions, args: &MmdbArgs) -> Result<(), Failure> {
             Destination::Stdout | Destination::Special(_) => rutter_daemon::eprint_line(summary),
         }
     }
-    Ok(())
+    verdict.map_err(Failure::Text)
 }
 
 fn summary(file: &Path, table: &Table, octets: u64) -> String {

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use rutter_api::{LookupQuery, Request};
 use rutter_sources::rpki::read_vrps;
 use rutter_table::stream::{self, Rows, StreamError};
-use rutter_table::{Lines, Table, from_daemon, from_mrt};
+use rutter_table::{Dump, Lines, from_daemon, from_mrt};
 
 use crate::cli::{CommonOptions, LookupArgs, TableArgs};
 use crate::failure::Failure;
@@ -74,10 +74,10 @@ fn look_up_locally(
     args: &TableArgs,
     input: impl Read + Send + 'static,
 ) -> Result<(), Failure> {
-    let table = table(options, args)?;
+    let dump = dump(options, args)?;
     let lines = match options.json {
-        true => Lines::json(&table),
-        false => Lines::text(&table),
+        true => Lines::json(&dump.table),
+        false => Lines::text(&dump.table),
     };
     let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
     let mut rows = Rows::new(input);
@@ -90,20 +90,25 @@ fn look_up_locally(
             "standard input: {without} of {all} with no IP address, the first is line {line}: `{text}`"
         ));
     }
-    Ok(())
+    dump.verdict.map_err(Failure::Text)
 }
 
-/// Reads the requested table.
-pub(crate) fn table(options: &CommonOptions, args: &TableArgs) -> Result<Table, Failure> {
+/// Reads the requested table. Its verdict is that of the command, after everything else.
+pub(crate) fn dump(options: &CommonOptions, args: &TableArgs) -> Result<Dump, Failure> {
     let failed = |error: rutter_table::ReadError| Failure::Text(error.0);
-    let mut table = match &args.mrt {
-        Some(path) => from_mrt(path, &args.selector()).map_err(failed)?,
-        None => from_daemon(connect(options)?, args.selector()).map_err(failed)?,
+    let report = |line: &str| rutter_daemon::eprint_line(line);
+    let mut dump = match &args.mrt {
+        Some(path) => from_mrt(path, &args.selector(), &report).map_err(failed)?,
+        None => {
+            let table = from_daemon(connect(options)?, args.selector()).map_err(failed)?;
+            Dump::whole(table)
+        }
     };
     if let Some(path) = &args.vrps {
-        table.validate(&read_vrps(path).map_err(Failure::Text)?);
+        let vrps = read_vrps(path).map_err(Failure::Text)?;
+        dump.table.validate(&vrps);
     }
-    Ok(table)
+    Ok(dump)
 }
 
 /// Converts a stream error into a failure.

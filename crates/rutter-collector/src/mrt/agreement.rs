@@ -1,10 +1,13 @@
 //! The printed lines lead to the table that the loader builds, for every file.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
+use rutter_api::RouteSelector;
 use rutter_ingest::MrtLoader;
-use rutter_mrt::RecordOutcome;
+use rutter_mrt::{Input, Progress, Reader, RecordOutcome};
 use rutter_net::Family;
 use rutter_policy::{ExportPolicy, ExportSettings};
 use rutter_rib::{Rib, RibConfig};
@@ -45,8 +48,8 @@ fn attributes(row: &Value) -> String {
     let (path, origin, next_hop) = (text("as_path"), text("origin"), text("next_hop"));
     let communities = row["communities"].to_string();
     format!(
-        "[{path}] {origin} {next_hop} {} {} {communities}",
-        row["med"], row["local_pref"]
+        "[{path}] {} {origin} {next_hop} {} {} {communities}",
+        row["origin_as"], row["med"], row["local_pref"]
     )
 }
 
@@ -81,6 +84,7 @@ fn loaded(bytes: &[u8]) -> (Routes, Vec<RecordOutcome>) {
                 let communities = columns.communities.iter().map(ToString::to_string);
                 let row = serde_json::json!({
                     "as_path": columns.as_path,
+                    "origin_as": route.attrs.origin_as().map(|asn| asn.0),
                     "origin": columns.origin_name(),
                     "next_hop": columns.next_hop.map(|next_hop| next_hop.to_string()),
                     "med": columns.med,
@@ -94,10 +98,56 @@ fn loaded(bytes: &[u8]) -> (Routes, Vec<RecordOutcome>) {
     (routes, outcomes)
 }
 
+/// The notes of `rutter mrt` about a file, its verdict, and the JSON lines.
+fn printed_report(file: &Path) -> (Vec<String>, Result<(), String>, Vec<Value>) {
+    let lines = RefCell::new(Vec::new());
+    let report = |line: &str| lines.borrow_mut().push(line.to_owned());
+    let mut reader = Reader::new(&Progress::new(), &report);
+    let mut printer = Printer::new(true);
+    let read = reader.read(&Input::File(file.to_owned()), |record| {
+        Ok::<_, ()>(printer.record(record))
+    });
+    read.expect("a printer without faults");
+    let verdict = reader.verdict();
+    let rows = std::str::from_utf8(printer.text()).expect("UTF-8").lines();
+    let rows = rows.map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    (lines.into_inner(), verdict, rows.collect())
+}
+
+/// Compares a look-up's table with the printed lines: the same notes, and each answer is a printed route.
+fn look_ups_agree(bytes: &[u8], file: &Path) {
+    std::fs::write(file, bytes).expect("a file for the mutant");
+    let lines = RefCell::new(Vec::new());
+    let report = |line: &str| lines.borrow_mut().push(line.to_owned());
+    let dump = rutter_table::from_mrt(file, &RouteSelector::default(), &report);
+    let (expected, verdict, rows) = printed_report(file);
+    assert_eq!(lines.into_inner(), expected, "{bytes:02x?}");
+    let Ok(dump) = dump else {
+        return;
+    };
+    assert_eq!(dump.verdict, verdict, "{bytes:02x?}");
+    for route in dump.table.routes() {
+        let set = &dump.table.sets()[route.set as usize];
+        let is_it = |row: &Value| {
+            row["kind"] == "state"
+                && row["prefix"] == route.prefix.to_string()
+                && row["peer_address"] == set.peer.address.to_string()
+                && row["peer_asn"] == set.peer.asn
+                && row["origin_as"].as_u64() == set.origin_as.map(u64::from)
+                && row["as_path"].as_str() == set.attributes.as_path.as_deref()
+                && row["next_hop"].as_str()
+                    == set.attributes.next_hop.map(|a| a.to_string()).as_deref()
+        };
+        assert!(rows.iter().any(is_it), "{} in {bytes:02x?}", route.prefix);
+    }
+}
+
 /// Each seed, and each seed with one octet changed.
 #[test]
-fn printer_and_loader_agree_on_every_mutant() {
+fn printer_loader_and_look_up_agree_on_every_mutant() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/mrt");
+    let name = format!("rutter-agreement-{}", std::process::id());
+    let file = std::env::temp_dir().join(name);
     let mut compared = 0;
     for seed in std::fs::read_dir(folder).expect("the seeds") {
         let seed = std::fs::read(seed.expect("a seed").path()).expect("a readable seed");
@@ -110,8 +160,10 @@ fn printer_and_loader_agree_on_every_mutant() {
         });
         for mutant in mutants {
             assert_eq!(printed(&mutant), loaded(&mutant), "{mutant:02x?}");
+            look_ups_agree(&mutant, &file);
             compared += 1;
         }
     }
+    std::fs::remove_file(file).expect("the file of the last mutant");
     assert!(compared > 3_000, "{compared}");
 }

@@ -3,8 +3,10 @@
 use std::io::Write as _;
 use std::net::IpAddr;
 
-use rutter_mrt::{RecordOutcome, Skipped, Unreadable, UpdateForm, UpdateReader, UpdateRoutes};
-use rutter_net::{Asn, Family, Prefix};
+use rutter_mrt::{
+    EntryReader, RecordOutcome, Skipped, Unreadable, UpdateForm, UpdateReader, UpdateRoutes,
+};
+use rutter_net::{Asn, Prefix};
 use rutter_wire::attr::Attributes;
 use rutter_wire::mrt::{
     BgpSession, Content, Message, PeerIndexTable, Record, Rib, RibEntry, TableDump,
@@ -20,10 +22,10 @@ pub(super) struct Printer {
     routes: u64,
     /// The formatted peers of the table, by index.
     peers: Vec<Vec<u8>>,
-    cache: Vec<Cached>,
+    /// Table entries, and the text of their attributes.
+    entries: EntryReader<Vec<u8>>,
     head: Vec<u8>,
     updates: UpdateReader,
-    body: Vec<u8>,
 }
 
 /// The facts about an UPDATE that its record states.
@@ -36,36 +38,17 @@ struct UpdateSource<'a> {
     form: UpdateForm,
 }
 
-/// The formatted text of the attributes of a table entry.
-#[derive(Clone)]
-struct Cached {
-    family: Family,
-    block: Vec<u8>,
-    printed: Vec<u8>,
-    outcome: RecordOutcome,
-}
-
-/// The number of cached blocks. Most routes of a table share their block with others.
-const CACHE: usize = 1 << 15;
-
 impl Printer {
     /// Creates a printer of JSON, or else of text.
     pub fn new(json: bool) -> Self {
-        let empty = Cached {
-            family: Family::Ipv4Unicast,
-            block: Vec::new(),
-            printed: Vec::new(),
-            outcome: RecordOutcome::Read,
-        };
         Printer {
             json,
             text: Vec::new(),
             routes: 0,
             peers: Vec::new(),
-            cache: vec![empty; CACHE],
+            entries: EntryReader::default(),
             head: Vec::new(),
             updates: UpdateReader::default(),
-            body: Vec::new(),
         }
     }
 
@@ -162,8 +145,25 @@ impl Printer {
             self.text.push(b'|');
             number(&mut self.text, entry.path_id);
         }
-        match self.attributes_of(entry, rib.prefix) {
-            Ok(outcome) => {
+        self.end_entry(start, entry, rib.prefix, true)
+    }
+
+    /// Ends the line of an entry with its attributes. An entry without readable ones has no line.
+    fn end_entry(
+        &mut self,
+        start: usize,
+        entry: &RibEntry<'_>,
+        prefix: Prefix,
+        as4: bool,
+    ) -> RecordOutcome {
+        let json = self.json;
+        let read = self.entries.read(entry, prefix, as4, |text, update| {
+            text.clear();
+            print_attributes(json, text, &update.attributes, update.entry_next_hop());
+        });
+        match read {
+            Ok((text, outcome)) => {
+                self.text.extend_from_slice(text);
                 self.routes += 1;
                 outcome
             }
@@ -174,54 +174,12 @@ impl Printer {
         }
     }
 
-    /// Prints the attributes of an entry, from the cache if they are in it.
-    fn attributes_of(
-        &mut self,
-        entry: &RibEntry<'_>,
-        prefix: Prefix,
-    ) -> Result<RecordOutcome, Unreadable> {
-        let cached = &mut self.cache[hash(entry.attributes) as usize % CACHE];
-        let family = prefix.family();
-        let known = cached.block == entry.attributes && cached.family == family;
-        if !known || cached.printed.is_empty() {
-            self.body.clear();
-            entry.write_update(&mut self.body, prefix, false);
-            let update = self.updates.read(&self.body, TABLE_FORM)?;
-            cached.family = family;
-            cached.outcome = update.outcome;
-            cached.block.clear();
-            cached.block.extend_from_slice(entry.attributes);
-            cached.printed.clear();
-            let printed = &mut cached.printed;
-            print_attributes(self.json, printed, &update.attributes, next_hop_of(&update));
-        }
-        self.text.extend_from_slice(&cached.printed);
-        Ok(cached.outcome)
-    }
-
     fn old_route(&mut self, route: &TableDump<'_>, record: &Record<'_>) -> RecordOutcome {
         let kind = if self.json { "state" } else { "TABLE_DUMP" };
         self.begin(kind, "B", record);
-        let mut body = std::mem::take(&mut self.body);
-        body.clear();
-        route.entry().write_update(&mut body, route.prefix, false);
-        let mut updates = std::mem::take(&mut self.updates);
-        let form = UpdateForm {
-            as4: false,
-            ..TABLE_FORM
-        };
-        let outcome = match updates.read(&body, form) {
-            Ok(update) => {
-                let attributes = Some((&update.attributes, next_hop_of(&update)));
-                let peer = (route.peer, route.peer_asn);
-                self.route(peer, (route.prefix, None), attributes);
-                update.outcome
-            }
-            Err(fault) => fault.into(),
-        };
-        self.updates = updates;
-        self.body = body;
-        outcome
+        let start = self.text.len();
+        self.start_route((route.peer, route.peer_asn), (route.prefix, None));
+        self.end_entry(start, &route.entry(), route.prefix, false)
     }
 
     fn message(&mut self, message: &Message<'_>, record: &Record<'_>) -> RecordOutcome {
@@ -335,11 +293,21 @@ impl Printer {
     /// Prints a line. Without attributes the route is withdrawn.
     fn route(
         &mut self,
-        (peer, asn): (IpAddr, Asn),
-        (route, path_id): (Prefix, Option<u32>),
+        peer: (IpAddr, Asn),
+        route: (Prefix, Option<u32>),
         attributes: Option<(&Attributes<'_>, Option<IpAddr>)>,
     ) {
         self.routes += 1;
+        self.start_route(peer, route);
+        match attributes {
+            Some((view, hop)) => print_attributes(self.json, &mut self.text, view, hop),
+            None if self.json => self.text.extend_from_slice(b"}\n"),
+            None => self.text.push(b'\n'),
+        }
+    }
+
+    /// Prints a line up to the attributes.
+    fn start_route(&mut self, (peer, asn): (IpAddr, Asn), (route, path_id): (Prefix, Option<u32>)) {
         let text = &mut self.text;
         text.extend_from_slice(&self.head);
         write_peer(text, self.json, peer, asn);
@@ -353,11 +321,6 @@ impl Printer {
             text.push(b'|');
             number(text, path_id);
         }
-        match attributes {
-            Some((view, hop)) => print_attributes(self.json, text, view, hop),
-            None if self.json => text.extend_from_slice(b"}\n"),
-            None => text.push(b'\n'),
-        }
     }
 }
 
@@ -365,12 +328,6 @@ impl Printer {
 const EXTENDED: u16 = 17;
 /// The MRT type BGP.
 const OLDEST: u16 = 5;
-/// The form of an UPDATE that is made of a table entry.
-const TABLE_FORM: UpdateForm = UpdateForm {
-    as4: true,
-    add_path: false,
-};
-
 fn print_attributes(
     json: bool,
     out: &mut Vec<u8>,
@@ -383,14 +340,6 @@ fn print_attributes(
     }
 }
 
-/// The next hop of the only route of a table entry.
-fn next_hop_of(entry: &UpdateRoutes<'_>) -> Option<IpAddr> {
-    match entry.announced {
-        [] => entry.mp_next_hop_address,
-        _ => entry.next_hop,
-    }
-}
-
 fn write_peer(out: &mut Vec<u8>, json: bool, peer: IpAddr, asn: Asn) {
     if json {
         out.extend_from_slice(b"\"peer_address\":\"");
@@ -399,18 +348,4 @@ fn write_peer(out: &mut Vec<u8>, json: bool, peer: IpAddr, asn: Asn) {
     out.extend_from_slice(if json { b"\",\"peer_asn\":" } else { b"|" });
     number(out, asn.0);
     out.push(if json { b',' } else { b'|' });
-}
-
-/// Returns a fast hash. It only selects a slot of the cache.
-fn hash(bytes: &[u8]) -> u64 {
-    let mut hash = bytes.len() as u64;
-    let mut chunks = bytes.chunks_exact(8);
-    for chunk in &mut chunks {
-        let word = <[u8; 8]>::try_from(chunk).map_or(0, u64::from_le_bytes);
-        hash = (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
-    }
-    for octet in chunks.remainder() {
-        hash = (hash.rotate_left(5) ^ u64::from(*octet)).wrapping_mul(0x517c_c1b7_2722_0a95);
-    }
-    hash ^ hash >> 32
 }

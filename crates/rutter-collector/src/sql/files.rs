@@ -64,6 +64,9 @@ fn load(args: &SqlArgs) -> Result<(Arc<Rib>, Result<(), String>), Failure> {
         seed: 1,
         always_compare_med: false,
     }));
+    if args.mrt.is_empty() {
+        return Ok((rib, Ok(())));
+    }
     let inputs = find_files(&args.mrt)?;
     let progress = Progress::new();
     let bar = Bar::of_files(&inputs, &progress, Lines::None);

@@ -8,21 +8,37 @@ use super::PeerRank;
 use super::process::Process;
 use crate::adj_rib_in::attr_set::Summary;
 
-/// A route of a table dump: the facts that the decision process compares.
-#[derive(Clone, Copy, Debug)]
-pub struct FileRoute {
+/// The attributes of a route of a table dump: the facts that the decision process compares.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct FileAttributes {
     summary: Summary,
     originator_id: Option<u32>,
+}
+
+impl FileAttributes {
+    /// Decodes the facts.
+    pub fn of(attributes: &Attributes<'_>) -> Self {
+        FileAttributes {
+            summary: Summary::of(attributes),
+            originator_id: attributes.originator_id(),
+        }
+    }
+}
+
+/// A route of a table dump.
+#[derive(Clone, Copy, Debug)]
+pub struct FileRoute {
+    attributes: FileAttributes,
     rank: PeerRank,
-    peer_index: u16,
+    peer: u32,
 }
 
 impl FileRoute {
-    /// The route of a peer. A dump does not say which sessions are internal, so all count as external.
-    pub fn new(attributes: &Attributes<'_>, peer_index: u16, bgp_id: u32, address: IpAddr) -> Self {
+    /// The route of a peer, which has a number. A dump does not say which sessions are internal, so all count as
+    /// external.
+    pub fn new(attributes: FileAttributes, peer: u32, bgp_id: u32, address: IpAddr) -> Self {
         FileRoute {
-            summary: Summary::of(attributes),
-            originator_id: attributes.originator_id(),
+            attributes,
             rank: PeerRank {
                 external: true,
                 bgp_id,
@@ -32,7 +48,7 @@ impl FileRoute {
                 },
                 default_local_pref: 100,
             },
-            peer_index,
+            peer,
         }
     }
 }
@@ -52,7 +68,7 @@ impl Process for FileDecision {
     }
 
     fn summary<'r>(&self, route: &'r FileRoute) -> &'r Summary {
-        &route.summary
+        &route.attributes.summary
     }
 
     fn rank(&self, route: &FileRoute) -> PeerRank {
@@ -64,15 +80,15 @@ impl Process for FileDecision {
     }
 
     fn local_pref(&self, route: &FileRoute) -> u32 {
-        let given = route.summary.local_pref();
+        let given = route.attributes.summary.local_pref();
         given.unwrap_or(route.rank.default_local_pref)
     }
 
     fn originator_id(&self, route: &FileRoute) -> Option<u32> {
-        route.originator_id
+        route.attributes.originator_id
     }
 
     fn path(&self, route: &FileRoute) -> (u16, u32) {
-        (route.peer_index, 0)
+        ((route.peer >> 16) as u16, route.peer)
     }
 }

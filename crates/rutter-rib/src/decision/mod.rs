@@ -9,6 +9,6 @@ mod file_route;
 mod process;
 
 pub(crate) use candidates::{Decision, PeerRank, may_be_partial};
-pub use file_route::{FileRoute, best_file_route};
+pub use file_route::{FileAttributes, FileRoute, best_file_route};
 pub(crate) use process::Process;
 pub use process::Step;

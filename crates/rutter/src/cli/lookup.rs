@@ -29,7 +29,7 @@ pub(crate) struct TableArgs {
     /// Use routes with this next hop; may be repeated
     #[arg(long = "next-hop", value_name = "ADDRESS")]
     next_hops: Vec<IpAddr>,
-    /// Use this MRT table dump instead of the daemon's table; plain or compressed, `-` for standard input
+    /// Use this MRT table dump instead of the daemon's table; plain or compressed, a folder, or `-` for standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) mrt: Option<PathBuf>,
     /// Validate origins with the VRPs in this JSON file (of Routinator, rpki-client, FORT and others)
@@ -147,6 +147,9 @@ between address, prefix, origin AS, next hop, neighbor, AS path and, with --vrps
 A line that is not an address gets `no address` instead of a prefix (in JSON a row of the kind
 `no-address`). The number of such lines is reported at the end.
 
+Records of a dump that cannot be read are reported as by `rutter mrt`, and make the exit status 1. The
+others answer.
+
 Examples:
   rutter lookup 8.8.8.8 2001:4860:4860::8888
   rutter lookup 8.8.8.8 --peer AS64511 --peer AS64512
@@ -160,6 +163,9 @@ Each address has a map with autonomous_system_number, as_path, next_hop, communi
 with --vrps also rov: valid, invalid or not-found. The AS number and the database type have the same
 names as in GeoLite2-ASN, so tools for that file can read this one.
 
+Records of a dump that cannot be read are reported as by `rutter mrt`, and make the exit status 1. The
+file has the other routes. If the dump ends early, the file is not changed.
+
 Examples:
   rutter export mmdb asn.mmdb                        the best routes of the running daemon
   rutter export mmdb asn.mmdb --peer 192.0.2.11      what this neighbor announces
@@ -171,7 +177,8 @@ Copies rows from standard input or files to standard output, in order, on all co
 fetched once, when the command starts. If a row has no address in the column, its new columns are
 empty (null in JSON). The number of such rows is reported at the end. A CSV row without the column,
 or a line that is not a JSON object, ends the command with its line number. If the input already has
-a column with the name of a new one, choose other names with --label.
+a column with the name of a new one, choose other names with --label. Records of a dump that cannot be
+read are reported as by `rutter mrt`, and make the exit status 1.
 
 Examples:
   rutter enrich --column src_ip < flows.csv > enriched.csv
