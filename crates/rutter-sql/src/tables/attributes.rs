@@ -5,7 +5,7 @@ use std::fmt::{Display, Write as _};
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, DictionaryArray, Int32Array, ListBuilder, StringBuilder,
+    Array, ArrayRef, DictionaryArray, Int32Array, ListBuilder, StringArray, StringBuilder,
 };
 use datafusion::arrow::compute::take;
 use datafusion::arrow::datatypes::{DataType, Field};
@@ -105,12 +105,13 @@ impl Values {
                 }
                 out.append_value("");
             }
-            (Values::Text(out), _) => {
-                if let Some(next_hop) = set.next_hop() {
+            (Values::Text(out), _) => match set.next_hop() {
+                Some(next_hop) => {
                     let _ = write!(out, "{next_hop}");
+                    out.append_value("");
                 }
-                out.append_value("");
-            }
+                None => out.append_null(),
+            },
             (Values::List(out), Column::Communities) => append(out, attributes.communities()),
             (Values::List(out), Column::ExtendedCommunities) => {
                 append(out, attributes.extended_communities());
@@ -123,11 +124,21 @@ impl Values {
         Ok(match self {
             Values::Text(values) => {
                 let values = Arc::new(values.finish());
-                Arc::new(DictionaryArray::try_new(keys.clone(), values)?)
+                let keys = match values.null_count() {
+                    0 => keys.clone(),
+                    _ => keys_of_values(keys, &values),
+                };
+                Arc::new(DictionaryArray::try_new(keys, values)?)
             }
             Values::List(values) => take(&values.finish() as &dyn Array, keys, None)?,
         })
     }
+}
+
+/// The keys, null where their value is: a reader need not look at the values to find nulls.
+fn keys_of_values(keys: &Int32Array, values: &StringArray) -> Int32Array {
+    let has_value = |key: &i32| values.is_valid(*key as usize);
+    keys.iter().map(|key| key.filter(has_value)).collect()
 }
 
 fn append(out: &mut ListBuilder<StringBuilder>, values: impl Iterator<Item = impl Display>) {

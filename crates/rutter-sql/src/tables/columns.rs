@@ -99,7 +99,7 @@ impl Column {
     fn is_nullable(self) -> bool {
         matches!(
             self,
-            Self::Reason | Self::OriginAs | Self::Med | Self::LocalPref
+            Self::Reason | Self::OriginAs | Self::NextHop | Self::Med | Self::LocalPref
         )
     }
 }
