@@ -189,7 +189,7 @@ impl Decoder {
                     kind: Kind::Announce,
                     prefix,
                     attrs,
-                    detail: peer.remark(*next_hop),
+                    detail: peer.remark(block, *next_hop),
                 });
             },
         );

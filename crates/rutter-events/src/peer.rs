@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rutter_net::{Asn, PerFamily};
 use rutter_rib::{PeerId, PeerSummary, Source, View};
+use rutter_wire::attr::{Attributes, code};
 use rutter_wire::bmp::PeerType;
 
 /// A peer: of one of our own sessions, of a monitored router, or of a file.
@@ -75,10 +76,15 @@ impl From<&PeerSummary> for Peer {
 }
 
 impl Peer {
-    /// A remark about a reported route with this next hop; empty for usual routes.
-    pub(crate) fn remark(&self, next_hop: Option<IpAddr>) -> &'static str {
+    /// A remark about a reported route with these attributes and this next hop; empty for usual routes.
+    pub(crate) fn remark(&self, block: &[u8], next_hop: Option<IpAddr>) -> &'static str {
+        let has_attribute = || {
+            let attributes = Attributes::from_canonical(block);
+            attributes.value(code::NEXT_HOP).is_some()
+        };
         match next_hop {
             _ if self.source == Source::Bgp => "",
+            None if has_attribute() => UNREADABLE_NEXT_HOP,
             None => NO_NEXT_HOP,
             Some(_) if self.view.is_locally_originated(next_hop) => LOCALLY_ORIGINATED,
             Some(_) => "",
@@ -88,6 +94,8 @@ impl Peer {
 
 /// The `detail` of a reported route without a next hop.
 const NO_NEXT_HOP: &str = "without a next hop";
+/// The `detail` of a reported route whose next hop has a wrong length.
+const UNREADABLE_NEXT_HOP: &str = "unreadable next hop";
 /// The `detail` of a route that the reporting router originates itself.
 const LOCALLY_ORIGINATED: &str = "locally originated";
 

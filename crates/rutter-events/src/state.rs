@@ -30,7 +30,11 @@ pub fn state_rows(
         for destination in snapshot.destinations(family) {
             for route in &destination.routes {
                 let peer = peers.get(&route.peer);
-                let remark = || peer.map_or("", |peer| peer.remark(route.attrs.next_hop()));
+                let attrs = route.attrs;
+                let remark = || {
+                    let of = |peer: &Arc<Peer>| peer.remark(attrs.block(), attrs.next_hop());
+                    peer.map_or("", of)
+                };
                 visit(&Row {
                     run,
                     seq,
