@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rutter_api::units::plural;
 use rutter_daemon::{Hangup, Signals};
 use rutter_ingest::replay::{Player, ReplayCounts, ReplayError, ReplaySettings};
 use rutter_mrt::{Progress, Reader, find_files};
@@ -66,10 +67,10 @@ fn print_summary(args: &ReplayArgs, played: &ReplayCounts, broken: bool) -> Resu
         }));
     }
     rutter_daemon::eprint_line(format_args!(
-        "{} routes to {} in {} sessions{}",
-        played.routes,
+        "{} to {} in {}{}",
+        plural(played.routes, "route"),
         args.to,
-        played.sessions,
+        plural(played.sessions as u64, "session"),
         match played.too_long {
             0 => String::new(),
             n => format!("; {n} UPDATEs left out, longer than 4,096 octets"),

@@ -105,6 +105,10 @@ fn like_bgpdump() -> Vec<u8> {
     .concat()
 }
 
+/// A path that ends in AS 0, and one whose end cannot be read.
+const OF_AS_0: &str = "400101 00 40020a 0202 0000fbf5 00000000 400304 c0000201";
+const PARTLY: &str = "400101 00 40020c 0201 0000fbf5 0901 00030d40 400304 c0000201";
+
 /// A file with everything that is odd.
 fn odd() -> Vec<u8> {
     [
@@ -112,6 +116,8 @@ fn odd() -> Vec<u8> {
         hex("5f5e105b 0011 0001 00000002 0000"),
         ipv4("400101 00 400206 0901 0000fbf5 400304 c0000201"),
         ipv4("400101 00 400206 0201 0000fbf5"),
+        entry(2, "18 c63366", "0000", "", OF_AS_0),
+        entry(2, "18 c63367", "0000", "", PARTLY),
         entry(
             4,
             "30 20010db80002",
@@ -227,17 +233,17 @@ fn one_report_and_one_status_for_printer_and_sql() {
         (Some(1), Some(1))
     );
     for line in [
-        "error: FILE: 5 of 25 records could not be read, or not completely: ",
+        "error: FILE: 6 of 27 records could not be read, or not completely: ",
         "1 × the record ends too early",
-        "1 × AS_PATH: undefined path segment type (RFC 7606 §7.2)",
+        "2 × AS_PATH: undefined path segment type (RFC 7606 §7.2)",
         "1 × MP_REACH_NLRI: too short for its fixed fields (RFC 7606 §7.11)",
         "1 × COMMUNITIES: the length exceeds the attributes (RFC 7606 §4)",
-        "1 × no PEER_INDEX_TABLE before it names its peer",
-        "note: FILE: 4 of 25 records were read as they stand, although an RFC forbids it: ",
+        "1 × its peer is in no PEER_INDEX_TABLE before it",
+        "note: FILE: 5 of 27 records were read as they stand, although an RFC forbids it: ",
         "2 × NEXT_HOP: mandatory, but missing (RFC 7606 §3 (d))",
         "1 × AGGREGATOR: AS number 0 (RFC 7607 §2)",
-        "1 × AS_PATH: AS number 0 (RFC 7607 §2)",
-        "note: FILE: 2 of 25 records hold other things than IPv4 and IPv6 unicast routes: ",
+        "2 × AS_PATH: AS number 0 (RFC 7607 §2)",
+        "note: FILE: 2 of 27 records hold other things than IPv4 and IPv6 unicast routes: ",
         "1 × UPDATE with IPv4 multicast routes",
         "1 × RIB_IPV4_MULTICAST",
     ] {
@@ -267,7 +273,7 @@ fn a_file_that_can_be_read_completely_exits_with_0() {
     }
 }
 
-/// `peer AS prefix path-id [path] origin next-hop` of each route that remains after the lines.
+/// `peer,AS,prefix,path-id,path,origin AS,origin,next hop,MED` of each route that remains after the lines.
 fn printed(file: &Path) -> Vec<String> {
     let mut routes = std::collections::BTreeMap::new();
     for line in text(run(&["mrt", "--json"], file).stdout).lines() {
@@ -285,7 +291,8 @@ fn printed(file: &Path) -> Vec<String> {
             "state-change" => routes.retain(|(known, _), _| *known != peer),
             "withdraw" => drop(routes.remove(&key)),
             _ => {
-                let values = [of("as_path"), of("origin"), of("next_hop"), of("med")];
+                let names = ["as_path", "origin_as", "origin", "next_hop", "med"];
+                let values = names.map(of);
                 routes.insert(key, values.join(","));
             }
         }
@@ -299,7 +306,7 @@ fn printed(file: &Path) -> Vec<String> {
 }
 
 fn asked(file: &Path) -> Vec<String> {
-    let query = "SELECT peer_address, peer_asn, prefix, path_id, as_path, origin, next_hop, med FROM routes";
+    let query = "SELECT peer_address, peer_asn, prefix, path_id, as_path, origin_as, origin, next_hop, med FROM routes";
     let output = text(run(&["sql", query, "--csv", "--mrt"], file).stdout);
     let mut lines: Vec<String> = output
         .lines()
@@ -308,6 +315,73 @@ fn asked(file: &Path) -> Vec<String> {
         .collect();
     lines.sort();
     lines
+}
+
+/// SQL has NULL for a next hop that is not there, so that a cast leaves the other routes.
+#[test]
+fn a_missing_next_hop_is_null() {
+    let folder = Folder::new("null");
+    let without = ipv4("400101 00 400206 0201 0000fbf5");
+    let with = entry(2, "18 c63365", "0000", "", WIDE);
+    let file = folder.file("file", &[peers(), without, with].concat());
+    let query =
+        "SELECT prefix, next_hop::inet, next_hop IS NULL AS missing FROM routes ORDER BY prefix";
+    let output = run(&["sql", query, "--csv", "--mrt"], &file);
+    let report = text(output.stderr);
+    let expected = "prefix,next_hop,missing\n\
+        198.51.100.0/24,,true\n198.51.101.0/24,192.0.2.1,false\n";
+    assert_eq!(text(output.stdout), expected, "{report}");
+    let query = "SELECT count(*) AS n FROM best WHERE next_hop IS NULL";
+    let output = run(&["sql", query, "--csv", "--mrt"], &file);
+    assert_eq!(text(output.stdout), "n\n1\n");
+}
+
+/// A path that cannot be read is marked, and is not the best one.
+#[test]
+fn an_unreadable_path_is_marked_and_comes_last() {
+    let folder = Folder::new("path");
+    let broken = "400101 00 400206 0901 00030d40 400304 c000020c";
+    let longer = "400101 00 40020a 0202 0000fbf5 00030d40 400304 c0000201";
+    let bytes = [
+        peers(),
+        entry(2, "18 c63364", "0001", "", broken),
+        entry(2, "18 c63364", "0000", "", longer),
+    ];
+    let file = folder.file("file", &bytes.concat());
+    let best = run(
+        &["sql", "SELECT as_path FROM best", "--csv", "--mrt"],
+        &file,
+    );
+    assert_eq!(text(best.stdout), "as_path\n64501 200000\n");
+    let query = "SELECT as_path, path_len(as_path) AS n, origin_as FROM routes WHERE not best";
+    let other = run(&["sql", query, "--csv", "--mrt"], &file);
+    assert_eq!(text(other.stdout), "as_path,n,origin_as\n?,0,\n");
+    let lines = text(run(&["mrt"], &file).stdout);
+    assert!(lines.contains("|200000|198.51.100.0/24|?|IGP|"), "{lines}");
+}
+
+/// A file or a folder without a record is not silent.
+#[test]
+fn nothing_to_read_is_a_note() {
+    let folder = Folder::new("nothing");
+    let empty = folder.file("empty", &[]);
+    let below = folder.0.join("below");
+    fs::create_dir_all(&below).unwrap();
+    let query = "SELECT count(*) AS n FROM routes";
+    for arguments in [&["mrt"][..], &["sql", query, "--mrt"]] {
+        let output = run(arguments, &empty);
+        let report = text(output.stderr);
+        let note = format!("note: {}: there are no records in it", empty.display());
+        assert!(report.contains(&note), "{report}");
+        assert_eq!(output.status.code(), Some(0));
+        let output = run(arguments, &below);
+        let report = text(output.stderr);
+        assert!(
+            report.contains("note: there is no file to read"),
+            "{report}"
+        );
+        assert_eq!(output.status.code(), Some(0));
+    }
 }
 
 #[test]

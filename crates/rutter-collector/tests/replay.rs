@@ -306,7 +306,7 @@ fn files_without_updates_are_reported() {
     let whole = table(false);
     let arguments = ["--peer", "192.0.2.11", "--end"];
     let text = output_text(&whole[..whole.len() - 1], &arguments);
-    assert!(text.contains("1 routes to"), "{text}");
+    assert!(text.contains("1 route to"), "{text}");
     assert!(text.contains("ends inside the record"), "{text}");
     world.daemon.stop("the test is over");
     fs::remove_dir_all(world.folder).unwrap();
