@@ -176,9 +176,7 @@ fn apply(shared: &Arc<Shared>, old: &Config, new: &Config, diff: &Diff) {
             shared.run_peer(NeighborSettings::new(new, neighbor), Change::Reset);
         }
     }
-    let has_other_rtts = old.communities.rtts != new.communities.rtts;
-    let has_other_filters = old.filters != new.filters;
-    if diff.dynamic_neighbors || !diff.checks.is_empty() || has_other_rtts || has_other_filters {
+    if !diff.is_empty() {
         change_dynamic(shared, old, new, &mut changes);
     }
     changes.apply(shared);

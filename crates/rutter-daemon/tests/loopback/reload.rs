@@ -198,3 +198,30 @@ fn a_reload_moves_the_metrics_to_an_address_that_overlaps() {
     assert!(address.ip().is_unspecified());
     assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
 }
+
+/// A dynamic neighbor has no section that differs, but its checks depend on other sections.
+#[test]
+fn a_reload_of_another_section_reaches_dynamic_neighbors() {
+    let folder = Folder::new("reload-dynamic");
+    let dynamic = "[[dynamic-neighbor]]\nprefix = \"127.0.1.128/25\"\nimport = \"checks\"\nexport = \"all\"\n\
+                   next-hop = \"any\"\n";
+    let more = format!("{}{dynamic}", member(2, 64502, ""));
+    let (_daemon, address) = start(&folder, 1, &more);
+    let mut two = Speaker::establish(2, 64502, address);
+    let mut three = Speaker::establish(130, 64503, address);
+    three.announce(&["8.8.8.0/24", "9.9.9.0/24"], &[]);
+    two.expect_table(&["8.8.8.0/24", "9.9.9.0/24"]);
+
+    let lan = |lans: &str| {
+        let file = folder.0.join("rutter.toml");
+        let text = text(&folder, 1, &more).replace("lan = [\"127.0.1.0/24\"]", lans);
+        assert!(text.contains(lans), "{text}");
+        fs::write(file, text).expect("write");
+        let answer = ask(&folder, Request::Reload);
+        assert!(matches!(answer.last(), Some(Line::Done(_))), "{answer:?}");
+    };
+    lan("lan = [\"127.0.1.0/24\", \"9.9.9.0/24\"]");
+    two.expect_table(&["8.8.8.0/24"]);
+    lan("lan = [\"127.0.1.0/24\"]");
+    two.expect_table(&["8.8.8.0/24", "9.9.9.0/24"]);
+}
