@@ -22,7 +22,7 @@ pub(super) struct Changes {
     log: Arc<ChangeLog>,
     /// The number of the next change.
     next: u64,
-    /// Those of the present round, and those that came since it began.
+    /// The changes of the present round, and the changes since it began.
     round: hash_set::IntoIter<Changed>,
     later: HashSet<Changed>,
     /// Changes of best routes wait, too.

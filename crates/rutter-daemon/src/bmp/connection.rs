@@ -25,7 +25,7 @@ const FULL: usize = 256 * 1024;
 /// The bytes that a station must take within the timeout. A slower one counts as gone.
 const MIN_PROGRESS: u64 = 16 * 1024;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// A write that waits for the station returns after this time, so that the log of changes is read meanwhile.
+/// A write that waits for the station returns after this time, so that the thread reads the log of changes.
 const WRITE_TIMEOUT: Duration = Duration::from_millis(50);
 /// A dead station is found after about a minute.
 const KEEPALIVE: Duration = Duration::from_secs(10);
@@ -98,7 +98,7 @@ impl Connection {
         )))
     }
 
-    /// Fails if the station closed the connection. What it sends is ignored (RFC 7854 §3.1).
+    /// Fails if the station closed the connection. Data from the station is ignored (RFC 7854 §3.1).
     pub(super) fn check_open(&mut self) -> io::Result<()> {
         self.socket.set_nonblocking(true)?;
         let received = self.socket.read(&mut [0; 256]);

@@ -1,4 +1,4 @@
-//! What one connection to a station carries: the sessions, the tables, every change, and statistics.
+//! The report over one connection to a station: the sessions, the tables, every change, and statistics.
 
 use std::collections::HashSet;
 use std::io;

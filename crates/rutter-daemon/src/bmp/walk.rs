@@ -9,7 +9,7 @@ use rutter_rib::{DestinationPlace, Monitor, PeerId};
 
 use super::tables::Tables;
 
-/// What a walk is for.
+/// The purpose of a walk.
 pub(super) enum Purpose {
     /// The routes of these sessions, and of the Loc-RIB if the station has just learned of it. End-of-RIB follows.
     Initial {

@@ -377,7 +377,7 @@ fn a_stuck_station_is_disconnected() {
         assert!(begun.elapsed() < TIMEOUT, "{:?}", row(&folder));
         std::thread::sleep(Duration::from_millis(10));
     }
-    // Those routes are rejected for their long paths, and this one is not.
+    // Routes with long paths are rejected, and this one is not.
     one.announce(&["9.9.9.0/24"], &[]);
     two.expect_table(&["9.9.9.0/24"]);
     let error = row(&folder).last_error.expect("an error");
