@@ -6,7 +6,7 @@ use rutter_wire::mrt::RibEntry;
 use crate::{RecordOutcome, Unreadable, UpdateForm, UpdateReader, UpdateRoutes};
 
 /// Reads table entries. Most entries of a dump share their attributes with others, so the reader keeps a value that its
-/// caller makes of the attributes of the latest ones.
+/// caller derives from the attributes of the latest ones.
 pub struct EntryReader<T> {
     /// Empty until the first entry.
     known: Vec<Known<T>>,

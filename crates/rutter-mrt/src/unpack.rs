@@ -56,7 +56,7 @@ impl Read for Counted {
     }
 }
 
-/// The library's own texts are for programmers.
+/// The library's own messages are for programmers.
 fn malformed() -> io::Error {
     let why = "its zstd data are malformed or cut off";
     io::Error::new(io::ErrorKind::InvalidData, why)
