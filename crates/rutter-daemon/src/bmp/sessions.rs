@@ -2,6 +2,7 @@
 //! (RFC 9069).
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
@@ -92,11 +93,11 @@ impl Sessions {
             stays
         });
         for (id, session) in present {
-            if !self.known.contains_key(&id) {
+            if let Entry::Vacant(place) = self.known.entry(id) {
                 write_start(out, &session);
                 done.messages += 1;
                 done.up.push(id);
-                self.known.insert(id, session);
+                place.insert(session);
             }
         }
         done
