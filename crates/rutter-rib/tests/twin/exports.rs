@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::ops::ControlFlow;
 
-use rutter_net::Family;
+use rutter_net::{Family, Prefix};
 use rutter_rib::{DestinationPlace, ExportedDestination, PeerId, SentRoute, Withheld};
 
 use crate::world::World;
@@ -55,10 +55,32 @@ pub fn check(world: &World) {
         }
     }
     assert_eq!(held, really, "shown and held");
+    assert_eq!(of_each_prefix(world, &explained), held, "one by one");
     let visited = explained.len();
     explained.sort();
     explained.dedup();
     assert_eq!(visited, explained.len(), "each destination once");
+}
+
+/// The same routes, destination by destination.
+fn of_each_prefix(
+    world: &World,
+    explained: &[(Prefix, PeerId)],
+) -> BTreeMap<(PeerId, Prefix, u32), Vec<u8>> {
+    let mut held = BTreeMap::new();
+    for (prefix, peer) in explained {
+        let sent = world.rib.exports_of(*prefix, |destination| {
+            let sent = destination.to(*peer).filter_map(|route| route.sent());
+            sent.map(|sent| (sent.path_id.unwrap_or(0), block(&sent)))
+                .collect()
+        });
+        let sent: Vec<(u32, Vec<u8>)> = sent.expect("a destination with accepted routes");
+        held.extend(
+            sent.into_iter()
+                .map(|(path, block)| ((*peer, *prefix, path), block)),
+        );
+    }
+    held
 }
 
 /// Visits all destinations with accepted routes.
