@@ -61,25 +61,29 @@ impl Connection {
 
     /// Writes what the station takes within [`WRITE_TIMEOUT`].
     pub(super) fn write(&mut self) -> io::Result<()> {
-        while self.unsent() > 0 {
+        if self.unsent() > 0 {
             match self.socket.write(&self.out[self.written..]) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(count) => {
                     self.written += count;
                     self.taken += count as u64;
                 }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if is_timeout(&error) => break,
+                Err(error) if is_temporary(&error) => {}
                 Err(error) => return Err(error),
             }
         }
-        if self.unsent() == 0 {
-            self.out.clear();
+        self.forget_written();
+        self.check_progress()
+    }
+
+    /// Frees the memory of written bytes, also for a station that always leaves some bytes unsent.
+    fn forget_written(&mut self) {
+        if self.unsent() == 0 || self.written >= FULL {
+            self.out.drain(..self.written);
             self.written = 0;
             // A large burst is over.
             self.out.shrink_to(4 * FULL);
         }
-        self.check_progress()
     }
 
     /// Fails if the station took too few bytes for too long.
@@ -105,15 +109,80 @@ impl Connection {
         self.socket.set_nonblocking(false)?;
         match received {
             Ok(0) => Err(io::Error::other("the station closed the connection")),
-            Err(error) if !is_timeout(&error) => Err(error),
+            Err(error) if !is_temporary(&error) => Err(error),
             _ => Ok(()),
         }
     }
 }
 
-fn is_timeout(error: &io::Error) -> bool {
+/// Returns whether the same call may succeed later.
+fn is_temporary(error: &io::Error) -> bool {
     matches!(
         error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    use super::*;
+
+    /// A connection and the station's end of it, between which the kernel keeps few bytes.
+    fn pair() -> (Connection, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
+        let small = 16 * 1024;
+        SockRef::from(&listener)
+            .set_recv_buffer_size(small)
+            .expect("a buffer");
+        let address = listener.local_addr().expect("an address");
+        let connection = Connection::open(address, Duration::from_secs(600)).expect("open");
+        SockRef::from(&connection.socket)
+            .set_send_buffer_size(small)
+            .expect("a buffer");
+        let (station, _) = listener.accept().expect("accept");
+        (connection, station)
+    }
+
+    #[test]
+    fn a_station_that_never_takes_everything_costs_bounded_memory() {
+        let (mut connection, mut station) = pair();
+        station.set_nonblocking(true).expect("a mode");
+        let mut sent = 0;
+        while connection.taken < 8 * FULL as u64 {
+            while !connection.is_full() {
+                connection.out.extend_from_slice(&[1; 64 * 1024]);
+            }
+            connection.write().expect("write");
+            assert!(connection.unsent() > 0);
+            assert!(connection.out.len() < 3 * FULL, "{}", connection.out.len());
+            while let Ok(count @ 1..) = station.read(&mut [0; 4_096]) {
+                sent += count as u64;
+            }
+        }
+        assert!(sent <= connection.taken);
+    }
+
+    /// The reader takes some bytes in each [`WRITE_TIMEOUT`].
+    #[test]
+    fn a_slow_station_does_not_hold_the_thread() {
+        let (mut connection, mut station) = pair();
+        let has_returned = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut taken = 0;
+                while !has_returned.load(Ordering::Relaxed) && taken < 4 << 20 {
+                    taken += station.read(&mut [0; 4_096]).expect("read");
+                    thread::sleep(Duration::from_millis(5));
+                }
+            });
+            connection.out.resize(4 << 20, 1);
+            connection.write().expect("write");
+            has_returned.store(true, Ordering::Relaxed);
+            assert!(connection.unsent() > 0);
+        });
+    }
 }
