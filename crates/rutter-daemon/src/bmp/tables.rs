@@ -119,8 +119,10 @@ impl Tables<'_> {
         if !self.report.adj_rib_in_pre {
             return;
         }
+        let Some(nlri) = received_nlri(known, prefix, path_id) else {
+            return;
+        };
         let header = known.header(RibView::AdjRibInPre);
-        let nlri = (prefix, received_path_id(known, prefix, path_id));
         match route {
             Some(route) => {
                 let attrs = route.route.attrs;
@@ -141,8 +143,10 @@ impl Tables<'_> {
         if !self.report.adj_rib_in_post {
             return;
         }
+        let Some(nlri) = received_nlri(known, prefix, path_id) else {
+            return;
+        };
         let header = known.header(RibView::AdjRibInPost);
-        let nlri = (prefix, received_path_id(known, prefix, path_id));
         match accepted {
             Some(route) => {
                 let next_hop = route.route.attrs.mp_next_hop();
@@ -218,10 +222,17 @@ impl Tables<'_> {
     }
 }
 
-/// The path identifier in the NLRI of a route, if the session has them.
-fn received_path_id(known: &ReportedSession, prefix: Prefix, path_id: u32) -> Option<u32> {
-    let has_paths = known.session.receives_paths(prefix.family());
-    has_paths.then_some(path_id)
+/// The NLRI of a route in messages of a session; `None` for a route that it cannot name: one kept from a session with
+/// Add-Path, in a session without it.
+fn received_nlri(
+    known: &ReportedSession,
+    prefix: Prefix,
+    path_id: u32,
+) -> Option<(Prefix, Option<u32>)> {
+    match known.session.receives_paths(prefix.family()) {
+        true => Some((prefix, Some(path_id))),
+        false => (path_id == 0).then_some((prefix, None)),
+    }
 }
 
 fn next_hop(route: &SentRoute) -> NextHop {
