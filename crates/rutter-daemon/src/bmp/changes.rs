@@ -102,4 +102,12 @@ impl Changes {
         }
         taken
     }
+
+    /// Lets routes wait again.
+    pub(super) fn put_back(&mut self, routes: ByPrefix) {
+        for (prefix, paths) in routes {
+            self.later
+                .extend(paths.into_iter().map(|path| (prefix, path)));
+        }
+    }
 }

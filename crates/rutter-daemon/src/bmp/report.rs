@@ -19,7 +19,7 @@ use super::changes::{Changes, Lost};
 use super::connection::Connection;
 use super::control::Control;
 use super::sessions::{Sessions, loc_rib_header, write_loc_rib_up};
-use super::statistics;
+use super::statistics::{self, LocRibCount};
 use super::status::StationStatus;
 use super::tables::Tables;
 use super::updates::Updates;
@@ -36,11 +36,15 @@ pub(super) struct Report<'a> {
     monitor: Monitor,
     loc_rib: PeerHeader,
     sessions: Sessions,
+    /// Sessions may have begun or ended since they were last compared.
+    is_stale: bool,
     updates: Updates,
     phase: Phase,
     /// The sessions whose routes the next walk sends.
     joined: HashSet<PeerId>,
     walk: Option<Walk>,
+    /// The count of the Loc-RIB for statistics, while it runs.
+    counting: Option<LocRibCount>,
     /// The policies that the station's routes follow, by [`Shared::policy_changes`].
     policies: u64,
     ticked: Instant,
@@ -94,10 +98,12 @@ impl<'a> Report<'a> {
             monitor: Monitor::new(Arc::clone(&shared.rib)),
             loc_rib: loc_rib_header(&config),
             sessions: Sessions::default(),
+            is_stale: false,
             updates: Updates::default(),
             phase: Phase::Paused(now),
             joined: HashSet::new(),
             walk: None,
+            counting: None,
             policies: shared.policy_changes.load(Ordering::Relaxed),
             ticked: now,
             reported: now,
@@ -115,12 +121,14 @@ impl<'a> Report<'a> {
                 self.ticked = Instant::now();
                 self.connection.check_open()?;
             }
-            if is_session || is_tick {
+            self.is_stale |= is_session || is_tick;
+            if self.is_stale && !self.connection.is_full() {
                 self.reconcile();
             }
             let has_written = !self.connection.is_full() && self.write_next();
-            self.connection.write()?;
+            let outcome = self.connection.write();
             self.publish();
+            outcome?;
             if !has_written && self.connection.unsent() == 0 {
                 self.control.wait(IDLE);
             }
@@ -158,6 +166,7 @@ impl<'a> Report<'a> {
             .end_all(&self.loc_rib, &mut self.connection.out);
         add(&self.status.messages, messages);
         self.walk = None;
+        self.counting = None;
         self.joined.clear();
         self.phase = Phase::Paused(Instant::now() + self.pause);
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);
@@ -182,23 +191,48 @@ impl<'a> Report<'a> {
             add(&self.status.messages, 1);
         }
         self.reconcile();
-        if self.walk.is_none() {
-            self.begin_walk();
-        }
     }
 
+    /// Reports the sessions that ended or began. A walk that runs has sent only a part of the routes of a new session, so
+    /// the next one sends them.
     fn reconcile(&mut self) {
+        self.is_stale = false;
         if matches!(self.phase, Phase::Paused(_)) {
             return;
         }
         let out = &mut self.connection.out;
         let done = self.sessions.reconcile(self.shared, out);
-        add(&self.status.messages, done.messages);
+        add(
+            &self.status.messages,
+            (done.up.len() + done.down.len()) as u64,
+        );
+        for peer in done.down.iter().chain(&done.up) {
+            self.joined.remove(peer);
+            if let Some(walk) = &mut self.walk {
+                walk.leave_out(*peer);
+            }
+        }
         self.joined.extend(done.up);
     }
 
-    /// Appends the next messages, if there are any: changes first, then a slice of a walk. Returns whether there were some.
+    /// Appends the next messages, if there are any: statistics that are due, changes, and a slice of a walk. So changes
+    /// that never end delay neither statistics nor a walk. Returns whether there were some.
     fn write_next(&mut self) -> bool {
+        if matches!(self.phase, Phase::Paused(_)) {
+            return false;
+        }
+        let has_reported = self.write_statistics();
+        let has_changed = self.write_changes();
+        let has_walked = self.step_walk();
+        let has_written = has_reported || has_changed || has_walked;
+        if !has_written {
+            self.set(StationState::Live);
+        }
+        has_written
+    }
+
+    /// Appends a batch of changes. Returns whether there were some.
+    fn write_changes(&mut self) -> bool {
         let Phase::Following(changes) = &mut self.phase else {
             return false;
         };
@@ -211,27 +245,24 @@ impl<'a> Report<'a> {
             sessions: &self.sessions,
             updates: &mut self.updates,
         };
-        let taken = changes.take((MOST_STEPS / tables.steps()).clamp(1, BATCH));
-        if !taken.is_empty() {
-            let prefixes: Vec<_> = taken.keys().copied().collect();
-            self.monitor.look(prefixes, |destination| {
-                tables.changed(destination, &taken[&destination.prefix]);
-            });
-            self.write_updates(Some(unix_us()));
-            return true;
+        let mut taken = changes.take((MOST_STEPS / tables.steps()).clamp(1, BATCH));
+        if taken.is_empty() {
+            return false;
         }
-        if self.is_report_due() {
-            self.write_statistics();
-            return true;
-        }
-        self.step_walk()
+        let prefixes: Vec<_> = taken.keys().copied().collect();
+        self.monitor.look(prefixes, |destination| {
+            let paths = taken.remove(&destination.prefix).unwrap_or_default();
+            tables.changed(destination, &paths);
+            tables.updates.fill()
+        });
+        changes.put_back(taken);
+        self.write_updates(Some(unix_us()));
+        true
     }
 
     /// Sends the next slice of a walk. Returns whether there was one.
     fn step_walk(&mut self) -> bool {
-        if self.walk.is_none() {
-            self.begin_walk();
-        }
+        self.begin_walk();
         let Some(mut walk) = self.walk.take() else {
             return false;
         };
@@ -245,12 +276,20 @@ impl<'a> Report<'a> {
         self.write_updates(None);
         match has_ended {
             false => self.walk = Some(walk),
-            true => self.end_walk(&walk.purpose),
+            true => {
+                if let Purpose::Initial { sessions, loc_rib } = &walk.purpose {
+                    self.write_end_of_ribs(sessions, *loc_rib);
+                }
+            }
         }
         true
     }
 
+    /// Begins a walk if one is needed and none runs.
     fn begin_walk(&mut self) {
+        if self.walk.is_some() {
+            return;
+        }
         let policies = self.shared.policy_changes.load(Ordering::Relaxed);
         let loc_rib = self.settings.report.loc_rib && !self.sessions.has_loc_rib;
         if !self.joined.is_empty() || loc_rib {
@@ -262,23 +301,24 @@ impl<'a> Report<'a> {
             self.policies = policies;
             self.walk = Some(Walk::new(Purpose::Policy));
         } else {
-            self.set(StationState::Live);
             return;
         }
         self.sessions.has_loc_rib = self.settings.report.loc_rib;
         self.set(StationState::Loading);
     }
 
-    fn end_walk(&mut self, purpose: &Purpose) {
-        if let Purpose::Initial { sessions, loc_rib } = purpose {
-            self.write_end_of_ribs(sessions, *loc_rib);
-        }
-        self.begin_walk();
-    }
-
     fn write_updates(&mut self, unix_us: Option<u64>) {
         let messages = self.updates.write(&mut self.connection.out, unix_us);
         add(&self.status.messages, messages);
+        let routes = self.updates.take_too_large();
+        if routes > 0
+            && let Some(not_logged) = self.control.allow_log()
+        {
+            tracing::warn!(
+                station = %self.settings.label(), routes, not_logged,
+                "routes are too large for a BMP message: the BMP station is told that they are withdrawn"
+            );
+        }
     }
 
     /// Appends End-of-RIB for each family and table of these sessions.
@@ -313,17 +353,26 @@ impl<'a> Report<'a> {
         interval > 0 && self.reported.elapsed() >= Duration::from_secs(interval)
     }
 
-    fn write_statistics(&mut self) {
+    /// Appends the statistics that are due, or counts a slice of the Loc-RIB for them. Returns whether it did.
+    fn write_statistics(&mut self) -> bool {
+        if let Some(counting) = &mut self.counting {
+            if counting.step(&mut self.monitor) {
+                counting.write(&mut self.connection.out, self.loc_rib);
+                self.counting = None;
+                add(&self.status.messages, 1);
+            }
+            return true;
+        }
+        if !self.is_report_due() {
+            return false;
+        }
         self.reported = Instant::now();
         let report = self.settings.report;
         let (rib, out) = (&self.shared.rib, &mut self.connection.out);
-        let mut messages =
-            statistics::write_of_sessions(out, rib, &self.sessions, report.adj_rib_out);
-        if report.loc_rib {
-            statistics::write_of_loc_rib(out, &mut self.monitor, self.loc_rib);
-            messages += 1;
-        }
+        let messages = statistics::write_of_sessions(out, rib, &self.sessions, report.adj_rib_out);
         add(&self.status.messages, messages);
+        self.counting = report.loc_rib.then(LocRibCount::default);
+        true
     }
 
     fn publish(&self) {

@@ -34,13 +34,13 @@ pub(super) struct ReportedSession {
     status: Arc<PeerStatus>,
 }
 
-/// A change of what the station knows.
+/// A change of what the station knows. Each session in it is a message.
 #[derive(Default)]
 pub(super) struct Reconciled {
     /// The sessions that were reported as established: their routes come next.
     pub(super) up: Vec<PeerId>,
-    /// The number of messages.
-    pub(super) messages: u64,
+    /// The sessions that were reported as ended. An id may be in both lists.
+    pub(super) down: Vec<PeerId>,
 }
 
 /// The name of the table in a Peer Up of the Loc-RIB (RFC 9069 §5.2.1).
@@ -88,14 +88,13 @@ impl Sessions {
             if !stays {
                 let reason = known.status.with(|details| details.last_down.clone());
                 write_end(out, known, reason.as_ref());
-                done.messages += 1;
+                done.down.push(*id);
             }
             stays
         });
         for (id, session) in present {
             if let Entry::Vacant(place) = self.known.entry(id) {
                 write_start(out, &session);
-                done.messages += 1;
                 done.up.push(id);
                 place.insert(session);
             }

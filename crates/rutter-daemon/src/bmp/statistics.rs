@@ -17,8 +17,8 @@ const RECEIVED: Kinds = (Statistic::ADJ_RIB_IN, Statistic::ADJ_RIB_IN_OF_FAMILY)
 const SENT: Kinds = (Statistic::ADJ_RIB_OUT, Statistic::ADJ_RIB_OUT_OF_FAMILY);
 const SELECTED: Kinds = (Statistic::LOC_RIB, Statistic::LOC_RIB_OF_FAMILY);
 
-/// Appends a report for each session. With `adj_rib_out` it also has the number of prefixes that the neighbor is sent, for
-/// which the table is walked. Returns the number of messages.
+/// Appends a report for each session. With `adj_rib_out` it also has the number of routes that the neighbor is sent, for which
+/// the table is walked in one call; families with Add-Path are left out. Returns the number of messages.
 pub(super) fn write_of_sessions(
     out: &mut Vec<u8>,
     rib: &Rib,
@@ -39,9 +39,17 @@ pub(super) fn write_of_sessions(
         let counts = rib.counts(id);
         let received = PerFamily::from_fn(|family| u64::from(counts[family].received));
         let has = |family: Family| known.session.families[family].is_some();
-        let mut report = gauges(RECEIVED, received, has);
+        let mut report = vec![total(RECEIVED, received)];
+        report.extend(of_families(RECEIVED, received, has));
         if let Some(sent) = sent.get(&id) {
-            report.extend(gauges(SENT, *sent, has));
+            // With Add-Path a prefix may be several routes, which nothing counts.
+            let is_one = |family: Family| !known.session.sends_paths(family);
+            if Family::ALL.into_iter().all(is_one) {
+                report.push(total(SENT, *sent));
+            }
+            report.extend(of_families(SENT, *sent, |family| {
+                has(family) && is_one(family)
+            }));
         }
         let header = known.header(RibView::AdjRibInPre);
         write_statistics_report(out, &now(header), &report);
@@ -49,34 +57,60 @@ pub(super) fn write_of_sessions(
     ids.len() as u64
 }
 
-/// Appends a report with the number of selected routes. It walks the table.
-pub(super) fn write_of_loc_rib(out: &mut Vec<u8>, monitor: &mut Monitor, loc_rib: PeerHeader) {
-    let mut selected = PerFamily::both(0);
-    for family in Family::ALL {
-        let mut place = Some(DestinationPlace::default());
-        while let Some(from) = place {
-            place = monitor.visit(family, from, |destination| {
-                selected[family] += u64::from(destination.best().is_some());
-                ControlFlow::Continue(())
-            });
-        }
-    }
-    let report = gauges(SELECTED, selected, |_| true);
-    write_statistics_report(out, &now(loc_rib), &report);
+/// A count of the selected routes, in slices, because changes wait for it.
+pub(super) struct LocRibCount {
+    selected: PerFamily<u64>,
+    family: Family,
+    place: DestinationPlace,
 }
 
-fn gauges(
-    (all, of_family): Kinds,
+impl Default for LocRibCount {
+    fn default() -> Self {
+        LocRibCount {
+            selected: PerFamily::both(0),
+            family: Family::Ipv4Unicast,
+            place: DestinationPlace::default(),
+        }
+    }
+}
+
+impl LocRibCount {
+    /// Counts the next slice. Returns whether the count has ended.
+    pub(super) fn step(&mut self, monitor: &mut Monitor) -> bool {
+        let selected = &mut self.selected[self.family];
+        let next = monitor.visit(self.family, self.place, |destination| {
+            *selected += u64::from(destination.best().is_some());
+            ControlFlow::Continue(())
+        });
+        self.place = next.unwrap_or_default();
+        match (next, self.family) {
+            (Some(_), _) => return false,
+            (None, Family::Ipv4Unicast) => self.family = Family::Ipv6Unicast,
+            (None, Family::Ipv6Unicast) => return true,
+        }
+        false
+    }
+
+    /// Appends a report with the number.
+    pub(super) fn write(&self, out: &mut Vec<u8>, loc_rib: PeerHeader) {
+        let total = total(SELECTED, self.selected);
+        let mut report = vec![total];
+        report.extend(of_families(SELECTED, self.selected, |_| true));
+        write_statistics_report(out, &now(loc_rib), &report);
+    }
+}
+
+fn total((all, _): Kinds, counts: PerFamily<u64>) -> Statistic {
+    Statistic::new(all, counts.iter().sum())
+}
+
+fn of_families(
+    (_, of_family): Kinds,
     counts: PerFamily<u64>,
     has: impl Fn(Family) -> bool,
-) -> Vec<Statistic> {
-    let total = counts.iter().sum();
-    let mut gauges = vec![Statistic::new(all, total)];
-    for family in Family::ALL.into_iter().filter(|family| has(*family)) {
-        let wire = family.afi_safi();
-        gauges.push(Statistic::of_family(of_family, wire, counts[family]));
-    }
-    gauges
+) -> impl Iterator<Item = Statistic> {
+    let families = Family::ALL.into_iter().filter(move |family| has(*family));
+    families.map(move |family| Statistic::of_family(of_family, family.afi_safi(), counts[family]))
 }
 
 fn now(header: PeerHeader) -> PeerHeader {

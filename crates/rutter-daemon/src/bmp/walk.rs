@@ -39,6 +39,13 @@ impl Walk {
         }
     }
 
+    /// Ends the walk for a session: no End-of-RIB follows for it.
+    pub(super) fn leave_out(&mut self, peer: PeerId) {
+        if let Purpose::Initial { sessions, .. } = &mut self.purpose {
+            sessions.remove(&peer);
+        }
+    }
+
     /// Writes the next slice. Returns whether the walk has ended.
     pub(super) fn step(&mut self, monitor: &mut Monitor, tables: &mut Tables<'_>) -> bool {
         let purpose = &self.purpose;
@@ -53,7 +60,7 @@ impl Walk {
             steps += tables.steps();
             match steps >= MOST_STEPS {
                 true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
+                false => tables.updates.fill(),
             }
         });
         if let Some(next) = next {

@@ -113,12 +113,12 @@ impl Monitor {
         Some(DestinationPlace { slot, ..from })
     }
 
-    /// Calls `each` with these destinations as they are now. A neighbor or a session that changes waits, so the number of
-    /// prefixes should be small.
+    /// Calls `each` with these destinations as they are now, until it breaks. A neighbor or a session that changes waits, so
+    /// the number of prefixes should be small.
     pub fn look(
         &mut self,
         prefixes: impl IntoIterator<Item = Prefix>,
-        mut each: impl FnMut(&MonitoredDestination<'_>),
+        mut each: impl FnMut(&MonitoredDestination<'_>) -> ControlFlow<()>,
     ) {
         let topology = self.rib.topology.read();
         self.unscrubbed.follow(topology.audiences.policy());
@@ -128,13 +128,16 @@ impl Monitor {
                 Prefix::V4(prefix) => self.rib.copy_of(prefix).map(|held| held.routes.to_vec()),
                 Prefix::V6(prefix) => self.rib.copy_of(prefix).map(|held| held.routes.to_vec()),
             };
-            each(&MonitoredDestination {
+            let shown = MonitoredDestination {
                 prefix,
                 routes: routes.as_deref().unwrap_or_default(),
                 topology: &topology,
                 context: &context,
                 unscrubbed: &self.unscrubbed.policy,
-            });
+            };
+            if each(&shown).is_break() {
+                return;
+            }
         }
     }
 }
