@@ -357,6 +357,8 @@ fn end_deferral(shared: &Arc<Shared>, state: &mut State, now_ms: u64) {
     }
     state.deferral = None;
     shared.rib.begin_advertisement();
+    // Stations are reported what clients are sent from now on.
+    shared.policy_changes.fetch_add(1, Ordering::Relaxed);
     shared.wake_all_but(usize::MAX);
 }
 

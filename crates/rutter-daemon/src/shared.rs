@@ -42,7 +42,8 @@ pub(crate) struct Shared {
     pub(crate) outlets: Mutex<Outlets>,
     /// The BMP stations to which the daemon reports.
     pub(crate) stations: Mutex<Stations>,
-    /// Grows when policies or the settings of clients took effect, for readers of what clients are sent.
+    /// Grows when policies or the settings of clients took effect, or advertisement began, for readers of what clients are
+    /// sent.
     pub(crate) policy_changes: AtomicU64,
     /// What a reload reads; `None` for an embedded configuration.
     pub(crate) source: Option<ConfigSource>,

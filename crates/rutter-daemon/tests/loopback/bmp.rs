@@ -1,7 +1,8 @@
 //! Reports to BMP stations. The station is that of Rutter's collector: its table must equal that of the route server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
+use std::io::Read;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rutter_api::{Line, Request, StationRow, StationState};
 use rutter_config::Bmp;
-use rutter_daemon::Handle;
+use rutter_daemon::{Handle, StopOrder};
 use rutter_ingest::bmp::Station;
 use rutter_net::{Family, Prefix};
 use rutter_policy::{ExportPolicy, ExportSettings};
@@ -17,8 +18,9 @@ use rutter_rib::{DestinationPlace, Rib, RibConfig, View};
 use rutter_service::{Context, Service, ShutdownSignal, StatusRegistry};
 use rutter_wire::frame::KEEPALIVE;
 
-use crate::ask;
+use crate::restart::{announce_all, exchange, graceful};
 use crate::support::{Folder, Received, Speaker, member, start, text};
+use crate::{ask, two_members};
 
 /// Exceeds the time that any step takes on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -390,6 +392,112 @@ fn a_stuck_station_is_disconnected() {
     collector.end();
 }
 
+/// A session goes down and comes back while the station is sent its routes.
+#[test]
+fn end_of_rib_follows_all_routes_of_a_session_that_came_back() {
+    let folder = Folder::new("bmp-end-of-rib");
+    let listener = TcpListener::bind(any_port()).expect("bind");
+    let members = format!("{}{}", member(1, 64501, ""), member(2, 64502, ""));
+    let (daemon, address) = start(&folder, 2, &members);
+    let prefixes: Vec<String> = (0..ROUTES)
+        .map(|i| format!("20.{}.{}.0/24", i / 250, i % 250))
+        .collect();
+    let announce = |speaker: &mut Speaker| {
+        for (prefix, i) in prefixes.iter().zip(0..) {
+            let path: Vec<u32> = (0..200).map(|at| 65_536 + i * 200 + at).collect();
+            speaker.announce(&[prefix], &path);
+        }
+        let begun = Instant::now();
+        while received(&daemon) != ROUTES {
+            assert!(begun.elapsed() < TIMEOUT, "{} routes", received(&daemon));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let mut one = Speaker::establish(1, 64501, address);
+    announce(&mut one);
+    let there = listener.local_addr().expect("an address");
+    let settings = "report = [\"adj-rib-in-pre\"]";
+    reload(&folder, &format!("{members}{}", station(there, settings)));
+    let (mut station, _) = listener.accept().expect("the daemon connects");
+    expect_row(&folder, "full", |row| row.unsent_bytes >= 256 * 1024);
+    drop(one);
+    let mut one = establish_again(1, 64501, address);
+    announce(&mut one);
+    station.set_read_timeout(Some(TIMEOUT)).expect("a timeout");
+    let (mut begun, mut routes) = (0, HashSet::new());
+    loop {
+        match read_message(&mut station) {
+            (PEER_UP, _) => {
+                begun += 1;
+                routes.clear();
+            }
+            (ROUTE_MONITORING, update) if update.len() == END_OF_RIB && begun == 2 => break,
+            // A route has an UPDATE of its own, which ends with its prefix.
+            (ROUTE_MONITORING, update) if update[19..21] == [0, 0] && update.len() > END_OF_RIB => {
+                routes.insert(update[update.len() - 4..].to_vec());
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(routes.len(), ROUTES as usize);
+    daemon.stop("test over");
+}
+
+/// Their messages exceed the buffers of a connection.
+const ROUTES: u32 = 12_000;
+const ROUTE_MONITORING: u8 = 0;
+const PEER_UP: u8 = 3;
+/// The length of an UPDATE without routes and attributes.
+const END_OF_RIB: usize = 23;
+
+/// The type of the next message, and the data behind the per-peer header.
+fn read_message(station: &mut impl Read) -> (u8, Vec<u8>) {
+    let mut header = [0; 6];
+    station.read_exact(&mut header).expect("a message");
+    let [_, a, b, c, d, kind] = header;
+    let mut body = vec![0; u32::from_be_bytes([a, b, c, d]) as usize - header.len()];
+    station.read_exact(&mut body).expect("the rest of it");
+    (kind, body.split_off(body.len().min(42)))
+}
+
+/// The number of routes in the Adj-RIBs-In.
+fn received(daemon: &Handle) -> u32 {
+    let peers = daemon.rib().peers();
+    let counts = peers.iter().flat_map(|peer| &peer.counts);
+    counts.map(|counts| counts.received).sum()
+}
+
+/// After a restart nothing is advertised until all members have sent their routes.
+#[test]
+fn a_station_learns_what_is_sent_when_advertisement_begins() {
+    let folder = Folder::new("bmp-deferral");
+    let (daemon, speakers) = exchange(&folder);
+    daemon.stop_as(&StopOrder::Restart);
+    drop(speakers);
+    let collector = Collector::start(any_port());
+    let station = station(collector.address(), ALL_TABLES);
+    let (daemon, address) = start(&folder, 2, &format!("{}{station}", two_members()));
+    let (mut one, mut two) = (graceful(1, address), graceful(2, address));
+    expect_row(&folder, "sessions", |row| row.sessions == 2);
+    for prefix in ["8.8.8.0/24", "8.8.4.0/24"] {
+        announce_all(&mut one, &[prefix]);
+        let begun = Instant::now();
+        let expected: Prefix = prefix.parse().expect("a prefix");
+        while !collector.routes().keys().any(|key| key.2 == expected) {
+            assert!(begun.elapsed() < TIMEOUT, "{:?}", collector.routes());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    let sent = |(view, ..): &&Key| *view == "adj-out-post";
+    assert_eq!(collector.routes().keys().find(sent), None);
+    announce_all(&mut two, &["9.9.9.0/24"]);
+    two.expect_table(&["8.8.8.0/24", "8.8.4.0/24"]);
+    expect_equal(&daemon, &collector);
+    assert!(collector.routes().keys().any(|key| sent(&key)));
+    daemon.stop("test over");
+    collector.end();
+}
+
 /// More changes at once than the log of changes keeps.
 #[test]
 fn a_burst_of_changes_leads_to_the_same_tables() {
@@ -409,13 +517,8 @@ fn a_burst_of_changes_leads_to_the_same_tables() {
     }
     let full = |count: u32| {
         let begun = Instant::now();
-        let received = || -> u32 {
-            let peers = daemon.rib().peers();
-            let counts = peers.iter().flat_map(|peer| &peer.counts);
-            counts.map(|counts| counts.received).sum()
-        };
-        while received() != count {
-            assert!(begun.elapsed() < TIMEOUT, "{} routes", received());
+        while received(&daemon) != count {
+            assert!(begun.elapsed() < TIMEOUT, "{} routes", received(&daemon));
             std::thread::sleep(Duration::from_millis(20));
         }
     };

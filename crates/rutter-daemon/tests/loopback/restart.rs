@@ -32,12 +32,12 @@ fn member(octet: u8, to: SocketAddr, capability: Capability) -> Speaker {
     speaker
 }
 
-fn graceful(octet: u8, to: SocketAddr) -> Speaker {
+pub(crate) fn graceful(octet: u8, to: SocketAddr) -> Speaker {
     member(octet, to, graceful_restart(false, false))
 }
 
 /// Announces the routes of a member, then End-of-RIB.
-fn announce_all(speaker: &mut Speaker, prefixes: &[&str]) {
+pub(crate) fn announce_all(speaker: &mut Speaker, prefixes: &[&str]) {
     speaker.announce(prefixes, &[]);
     let mut message = Vec::new();
     update::write_end_of_rib(&mut message, AfiSafi::IPV4_UNICAST);
@@ -88,7 +88,7 @@ fn await_file(folder: &Folder, neighbors: usize) -> PathBuf {
 }
 
 /// Two members exchange a route each.
-fn exchange(folder: &Folder) -> (Handle, [Speaker; 2]) {
+pub(crate) fn exchange(folder: &Folder) -> (Handle, [Speaker; 2]) {
     let (daemon, address) = start(folder, 2, &two_members());
     let (mut one, mut two) = (graceful(1, address), graceful(2, address));
     announce_all(&mut one, &["8.8.8.0/24"]);

@@ -40,6 +40,8 @@ pub struct MonitoredDestination<'a> {
     topology: &'a Topology,
     context: &'a ViewContext,
     unscrubbed: &'a ExportPolicy,
+    /// Clients are sent nothing yet: see [`Rib::defer_advertisement`].
+    is_deferred: bool,
 }
 
 /// A route of a destination.
@@ -91,6 +93,7 @@ impl Monitor {
             return self.rib.next_shard(from);
         };
         let context = ViewContext::new(&topology);
+        let is_deferred = self.rib.is_advertisement_deferred();
         for (destination, slot) in page.iter().zip(first..) {
             if slot < from.slot || destination.routes.is_empty() {
                 continue;
@@ -101,6 +104,7 @@ impl Monitor {
                 topology: &topology,
                 context: &context,
                 unscrubbed: &self.unscrubbed.policy,
+                is_deferred,
             };
             if each(&shown).is_break() {
                 return Some(DestinationPlace {
@@ -123,6 +127,7 @@ impl Monitor {
         let topology = self.rib.topology.read();
         self.unscrubbed.follow(topology.audiences.policy());
         let context = ViewContext::new(&topology);
+        let is_deferred = self.rib.is_advertisement_deferred();
         for prefix in prefixes {
             let routes = match prefix {
                 Prefix::V4(prefix) => self.rib.copy_of(prefix).map(|held| held.routes.to_vec()),
@@ -134,6 +139,7 @@ impl Monitor {
                 topology: &topology,
                 context: &context,
                 unscrubbed: &self.unscrubbed.policy,
+                is_deferred,
             };
             if each(&shown).is_break() {
                 return;
@@ -186,13 +192,14 @@ impl<'a> MonitoredDestination<'a> {
         }
     }
 
-    /// Returns whether a neighbor is a client at all: its session is up, and it may receive routes.
+    /// Returns whether a neighbor is a client at all: its session is up, it may receive routes, and advertisement is not
+    /// deferred.
     pub fn is_client(&self, client: PeerId) -> bool {
         let held = self.topology.peer(client);
-        held.is_some_and(|held| held.group.is_some())
+        !self.is_deferred && held.is_some_and(|held| held.group.is_some())
     }
 
-    /// The routes that a client is sent, best first.
+    /// The routes that a client is sent, best first. There are none while advertisement is deferred.
     pub fn sent_to(&self, client: PeerId) -> impl Iterator<Item = ExportedRoute<'a>> + use<'a> {
         let accepted = ExportedDestination::new(
             self.prefix,
@@ -200,7 +207,9 @@ impl<'a> MonitoredDestination<'a> {
             self.topology,
             self.context,
         );
-        accepted.to(client).filter(|route| route.withheld.is_none())
+        let is_deferred = self.is_deferred;
+        let sent = move |route: &ExportedRoute<'_>| !is_deferred && route.withheld.is_none();
+        accepted.to(client).filter(sent)
     }
 
     /// The path identifiers that a client with Add-Path may know for the routes of this destination.
