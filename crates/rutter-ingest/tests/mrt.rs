@@ -422,7 +422,7 @@ fn broken() -> Vec<(Vec<u8>, &'static str)> {
     vec![
         (record(13, 2, &[0, 0]), "ends too early"),
         (record(13, 2, &long), "prefix length"),
-        (record(13, 2, &unknown), "names peer 9"),
+        (record(13, 2, &unknown), "peer 9 is in no PEER_INDEX_TABLE"),
         (
             record(13, 2, &cut),
             "ORIGIN: the length exceeds the attributes",

@@ -51,8 +51,9 @@ fn an_established_session_goes_on_without_a_message() {
         panic!("a session is down");
     };
     let mut then = then.clone();
-    // Only the log of an establishment names these.
+    // Only the log of an establishment names these, and only BMP stations receive the OPENs.
     then.one_sided = now.one_sided.clone();
+    then.opens = now.opens.clone();
     assert_eq!(&then, now);
     assert_eq!(after.stats().state_since_ms, before.stats().state_since_ms);
     assert_eq!(after.stats().established, 1);

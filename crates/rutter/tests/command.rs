@@ -39,7 +39,7 @@ fn a_wrong_command_line_is_2() {
     let (code, _, message) = run(&["shwo"]);
     assert_eq!(code, 2);
     assert!(
-        message.contains("similar subcommand exists: 'show'"),
+        message.contains("similar subcommands exist: 'shadow', 'show'"),
         "{message}"
     );
     assert_eq!(run(&["explain"]).0, 2);

@@ -220,5 +220,5 @@ fn properties_of_a_path() {
     assert_eq!(path.asns().count(), 5);
     assert_eq!(AsPath::EMPTY.first(), None);
     let cut = AsPath::new(&bytes[..bytes.len() - 1], true);
-    assert_eq!(cut.to_string(), "(65000) 1 2");
+    assert_eq!(cut.to_string(), "(65000) 1 2 ?");
 }
