@@ -14,6 +14,7 @@ mod compare;
 mod difference;
 mod feed;
 mod files;
+mod output;
 mod reason;
 mod received;
 mod report;
@@ -32,6 +33,7 @@ use crate::units::{duration, grouped};
 use advertised::Advertised;
 use compare::Comparison;
 use difference::{Difference, Kind};
+use output::UntilClosed;
 use received::Received;
 use report::{MemberTotals, Report};
 
@@ -95,7 +97,7 @@ fn print(
     args: &ShadowArgs,
     options: &CommonOptions,
 ) -> Result<u64, Failure> {
-    let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
+    let mut out = BufWriter::with_capacity(64 * 1024, UntilClosed::new(io::stdout().lock()));
     let default = if options.json { u64::MAX } else { EXAMPLES };
     let limit = args.limit.unwrap_or(default);
     let mut listed = vec![0; comparison.selected.len()];
