@@ -163,7 +163,7 @@ impl Comparison<'_> {
             let equal = |other: &AttrSet| differing(&route.sent, other, external).is_empty();
             match theirs.iter().position(equal) {
                 Some(at) => {
-                    theirs.swap_remove(at);
+                    theirs.remove(at);
                     *same += 1;
                 }
                 None => left.push(route),
@@ -215,9 +215,7 @@ impl At<'_> {
         counts: &mut Counts,
         each: &mut impl FnMut(usize, &dyn Fn() -> Difference) -> Result<(), E>,
     ) -> Result<(), E> {
-        let pairs = unequal.ours.len().max(unequal.theirs.len());
-        for pair in 0..pairs {
-            let (ours, theirs) = (unequal.ours.get(pair), unequal.theirs.get(pair));
+        for (ours, theirs) in self.pairs(unequal) {
             let (kind, reason, attributes) = self.judge(ours, theirs);
             *counts
                 .differences
@@ -236,6 +234,26 @@ impl At<'_> {
             })?;
         }
         Ok(())
+    }
+
+    /// Pairs forms of one received route, and then the rest in their order.
+    fn pairs<'u>(&self, unequal: &'u Unequal) -> Vec<(Option<&'u Ours>, Option<&'u AttrSet>)> {
+        let theirs = unequal.theirs.iter();
+        let received = |theirs| self.reasons.received(theirs).map(|(at, _)| at);
+        let mut theirs: Vec<_> = theirs.map(|theirs| (received(theirs), theirs)).collect();
+        let (mut pairs, mut single) = (Vec::new(), Vec::new());
+        for ours in &unequal.ours {
+            let sent = self.place_of(ours);
+            let is_same = |(received, _): &(Option<usize>, _)| sent.is_some() && *received == sent;
+            match theirs.iter().position(is_same) {
+                Some(at) => pairs.push((Some(ours), Some(theirs.remove(at).1))),
+                None => single.push(ours),
+            }
+        }
+        let rest = single.len().max(theirs.len());
+        let theirs = |at: usize| theirs.get(at).map(|(_, theirs)| *theirs);
+        pairs.extend((0..rest).map(|at| (single.get(at).copied(), theirs(at))));
+        pairs
     }
 
     fn judge(&self, ours: Option<&Ours>, theirs: Option<&AttrSet>) -> (Kind, Reason, Vec<String>) {
