@@ -100,6 +100,13 @@ impl<'a> Advertised<'a> {
         }
         for member in &mut advertised.members {
             member.fed.commit(&advertised.rib);
+            let name = &table.neighbors[member.neighbor].config.name;
+            if member.fed.malformed > 0 {
+                advertised.notes.push(format!(
+                    "{name}: {} UPDATEs that it is sent are malformed, and are read as they stand",
+                    member.fed.malformed
+                ));
+            }
         }
         advertised.members.sort_by_key(|member| member.neighbor);
         advertised.places = vec![0; advertised.members.len()];
@@ -169,21 +176,26 @@ impl<'a> Advertised<'a> {
             }
         }
         let mut body = Vec::new();
+        let has_paths = PerFamily::from_fn(|family| found.has_paths(family));
         for route in &found.routes {
-            route.write_update(&mut body);
             let family = route.prefix.family();
+            let add_path = has_paths[family];
+            route.write_update(&mut body, add_path);
             let update = FileUpdate {
                 form: UpdateForm {
                     as4: true,
-                    add_path: false,
+                    add_path,
                 },
                 families: UpdateFamilies::of(family),
                 is_local: false,
                 body: &body,
             };
-            self.members[of_family[family]]
-                .fed
-                .update(&self.rib, &update, 0);
+            let member = &mut self.members[of_family[family]];
+            member.add_path[family] |= add_path;
+            if let RecordOutcome::Unreadable(fault) = member.fed.entry(&self.rib, &update, 0, None)
+            {
+                return Err(failed(&format!("{}: {fault}", route.prefix)));
+            }
         }
         for unknown in &found.unknown {
             let path = source.path.display();
@@ -202,9 +214,12 @@ impl<'a> Advertised<'a> {
         only: Option<FilePeer>,
     ) -> Result<(), Failure> {
         let mut reader = PeerReader::new();
-        let mut failed = None;
+        let (mut failed, mut dump_us) = (None, None);
         files::read("advertised", inputs, |record| {
-            reader.read(record, |number, peer, event| {
+            let outcome = reader.read(record, |number, peer, event| {
+                if matches!(event, PeerEvent::Listed { .. }) {
+                    dump_us = Some(record.unix_us);
+                }
                 if matches.by_number.len() <= number {
                     matches.by_number.resize(number + 1, None);
                 }
@@ -223,19 +238,27 @@ impl<'a> Advertised<'a> {
                     matches.with_routes.insert(*peer);
                 }
                 let members = matches.by_number[number].as_deref().unwrap_or_default();
+                let (rib, own_asn, unix_us) = (&self.rib, self.own_asn, record.unix_us);
                 let events = members.iter().map(|member| {
-                    self.members[*member].event(
-                        &self.rib,
-                        peer,
-                        self.own_asn,
-                        event,
-                        record.unix_us,
-                    )
+                    let member = &mut self.members[*member];
+                    let outcome = member.event(rib, peer, own_asn, event, unix_us, dump_us);
+                    if let Some(why) = member.fed.conflict.take() {
+                        let name = &self.table.neighbors[member.neighbor].config.name;
+                        failed = Some(format!("{name}: {why}"));
+                    }
+                    outcome
                 });
                 events.fold(RecordOutcome::Read, RecordOutcome::and)
-            })
-        })?;
-        failed.map_or(Ok(()), |why| Err(Failure::Text(why)))
+            });
+            files::check_peers("--advertised", reader.peers().len())?;
+            match failed.take() {
+                Some(why) => Err(Failure::Text(format!(
+                    "--advertised {}: {why}",
+                    source.text
+                ))),
+                None => Ok(outcome),
+            }
+        })
     }
 
     /// Returns the place among the members of a neighbor. Adds it, if it is new.
@@ -360,6 +383,7 @@ impl Member {
         own_asn: Asn,
         event: PeerEvent<'_>,
         unix_us: u64,
+        dump_us: Option<u64>,
     ) -> RecordOutcome {
         match event {
             // The messages of a member to its route server are not advertised to it.
@@ -369,7 +393,7 @@ impl Member {
                     self.add_path[family] |=
                         update.families.unicast[family] && update.form.add_path;
                 }
-                return self.fed.update(rib, &update, unix_us);
+                return self.fed.update(rib, peer, &update, unix_us, dump_us);
             }
             PeerEvent::Down => self.fed.down(rib),
             PeerEvent::Listed { .. } | PeerEvent::Opened { .. } | PeerEvent::Established => {}

@@ -1,8 +1,9 @@
 //! The output of `birdc show route export PROTOCOL all`: routes as BIRD advertises them, as text.
 
+use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 
-use rutter_net::Prefix;
+use rutter_net::{Family, Prefix};
 use rutter_wire::attr::{OPTIONAL, TRANSITIVE, code, write_attr};
 use rutter_wire::mrt::RibEntry;
 
@@ -10,6 +11,8 @@ use rutter_wire::mrt::RibEntry;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct BirdRoute {
     pub(super) prefix: Prefix,
+    /// The text has no path identifiers: the routes of a prefix are numbered from 1.
+    path_id: u32,
     /// The attributes as an entry of a table dump has them.
     attributes: Vec<u8>,
 }
@@ -28,16 +31,16 @@ pub(super) fn is_text(bytes: &[u8]) -> bool {
 }
 
 impl BirdRoute {
-    /// Writes the UPDATE that announces the route.
-    pub(super) fn write_update(&self, out: &mut Vec<u8>) {
+    /// Writes the UPDATE that announces the route. `add_path`: with a path identifier.
+    pub(super) fn write_update(&self, out: &mut Vec<u8>, add_path: bool) {
         out.clear();
         let entry = RibEntry {
             peer_index: 0,
             originated_s: 0,
-            path_id: 0,
+            path_id: self.path_id,
             attributes: &self.attributes,
         };
-        entry.write_update(out, self.prefix, false);
+        entry.write_update(out, self.prefix, add_path);
     }
 }
 
@@ -46,6 +49,7 @@ impl BirdRoutes {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut found = BirdRoutes::default();
         let mut prefix = None;
+        let mut paths: HashMap<Prefix, u32> = HashMap::new();
         for (number, line) in text.lines().enumerate() {
             let failed = |why: &str| format!("line {}: {why}: {}", number + 1, line.trim());
             if let Some(attribute) = line.strip_prefix('\t') {
@@ -61,12 +65,21 @@ impl BirdRoutes {
                 }
             }
             let prefix = prefix.ok_or_else(|| failed("a route without a prefix"))?;
+            let path_id = paths.entry(prefix).or_default();
+            *path_id += 1;
             found.routes.push(BirdRoute {
                 prefix,
+                path_id: *path_id,
                 attributes: Vec::new(),
             });
         }
         Ok(found)
+    }
+
+    /// Returns whether a prefix of the family has several routes: the session has Add-Path.
+    pub(super) fn has_paths(&self, family: Family) -> bool {
+        let mut routes = self.routes.iter();
+        routes.any(|route| route.path_id > 1 && route.prefix.family() == family)
     }
 
     /// Reads `BGP.med: 7` (BIRD 2) or `bgp_med: 7` (BIRD 3) into the last route. Other lines are not about BGP.
@@ -103,6 +116,8 @@ struct Encoded(u8, u8, Vec<u8>);
 impl Encoded {
     fn write(self, out: &mut Vec<u8>) -> Option<()> {
         let Encoded(flags, code, value) = self;
+        // No attribute is longer.
+        u16::try_from(value.len()).ok()?;
         // An empty list is no attribute.
         if !value.is_empty() || code == code::AS_PATH || code == code::ATOMIC_AGGREGATE {
             write_attr(out, flags, code, &value);
@@ -362,16 +377,17 @@ Table members:
         let found = BirdRoutes::parse(TEXT).unwrap();
         let mut body = Vec::new();
         let mut reader = rutter_mrt::UpdateReader::default();
+        assert!(found.has_paths(Family::Ipv4Unicast) && !found.has_paths(Family::Ipv6Unicast));
         let form = rutter_mrt::UpdateForm {
             as4: true,
-            add_path: false,
+            add_path: true,
         };
-        for route in &found.routes {
-            route.write_update(&mut body);
+        for (route, path_id) in found.routes.iter().zip([1, 2, 1]) {
+            route.write_update(&mut body, true);
             let update = reader.read(&body, form).unwrap();
             assert_eq!(update.outcome, rutter_mrt::RecordOutcome::Read);
             let all = [update.announced, update.mp_announced].concat();
-            assert_eq!(all, [(route.prefix, 0)]);
+            assert_eq!(all, [(route.prefix, path_id)]);
         }
     }
 

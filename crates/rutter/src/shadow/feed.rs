@@ -1,6 +1,6 @@
 //! The peers of a table whose routes come from files.
 
-use rutter_mrt::{FileUpdate, RecordOutcome, Unreadable};
+use rutter_mrt::{FilePeer, FileUpdate, RecordOutcome, Unreadable};
 use rutter_net::{Asn, Family, PerFamily};
 use rutter_rib::{Batch, FamilyInfo, PeerId, Retain, Rib, SessionInfo};
 use rutter_wire::attr::Disposition;
@@ -16,6 +16,12 @@ pub(super) struct FedPeer {
     batch: Batch,
     form: Form,
     is_up: bool,
+    /// By family: the time of the PEER_INDEX_TABLE before its entries, in Unix microseconds.
+    dumped_us: PerFamily<Option<u64>>,
+    /// By family: its routes have path identifiers. `None`: there was no route yet.
+    has_path_ids: PerFamily<Option<bool>>,
+    /// A reason for which the routes of the peer are not known.
+    pub(super) conflict: Option<String>,
     /// The UPDATEs with a fault for which Rutter withdraws their routes or resets the session (RFC 7606).
     pub(super) malformed: u64,
     /// The UPDATEs with routes of a family that the session does not carry.
@@ -46,6 +52,9 @@ impl FedPeer {
                 add_path: PerFamily::both(false),
             },
             is_up: false,
+            dumped_us: PerFamily::both(None),
+            has_path_ids: PerFamily::both(None),
+            conflict: None,
             malformed: 0,
             other_families: 0,
         }
@@ -81,26 +90,87 @@ impl FedPeer {
         self.establish(rib);
     }
 
-    /// Applies an UPDATE, in batches. [`FedPeer::commit`] applies the last.
+    /// Applies a message of the peer, or an entry of a table dump, in batches. [`FedPeer::commit`] applies the last.
+    /// `dump_us`: the time of the latest PEER_INDEX_TABLE.
     pub(super) fn update(
+        &mut self,
+        rib: &Rib,
+        peer: &FilePeer,
+        update: &FileUpdate<'_>,
+        unix_us: u64,
+        dump_us: Option<u64>,
+    ) -> RecordOutcome {
+        match peer.local {
+            None => self.entry(rib, update, unix_us, dump_us),
+            Some(_) => self.message(rib, update, unix_us),
+        }
+    }
+
+    /// Applies an entry of a table dump. The first one of a later dump removes the routes of the dump before.
+    pub(super) fn entry(
         &mut self,
         rib: &Rib,
         update: &FileUpdate<'_>,
         unix_us: u64,
+        dump_us: Option<u64>,
     ) -> RecordOutcome {
+        for family in Family::ALL {
+            if !update.families.unicast[family] {
+                continue;
+            }
+            let before = self.dumped_us[family];
+            if before.is_some() && dump_us > before {
+                self.clear(rib, family);
+            }
+            self.dumped_us[family] = before.max(dump_us);
+            // A dump may have both forms: one for paths with an identifier, one for the rest.
+            let has_path_ids = &mut self.has_path_ids[family];
+            *has_path_ids = Some(update.form.add_path || *has_path_ids == Some(true));
+        }
+        self.apply(rib, update, unix_us)
+    }
+
+    /// Applies a message. Its withdrawals concern the routes before only if both have path identifiers, or neither.
+    fn message(&mut self, rib: &Rib, update: &FileUpdate<'_>, unix_us: u64) -> RecordOutcome {
+        for family in Family::ALL {
+            if !update.families.unicast[family] {
+                continue;
+            }
+            let known = self.has_path_ids[family].get_or_insert(update.form.add_path);
+            if *known != update.form.add_path {
+                self.conflict.get_or_insert_with(|| format!(
+                    "some of its {family} routes have path identifiers (RFC 7911) and others none, \
+                     so withdrawals cannot be matched: name only files of one form"
+                ));
+                return RecordOutcome::Read;
+            }
+        }
+        self.apply(rib, update, unix_us)
+    }
+
+    fn clear(&mut self, rib: &Rib, family: Family) {
+        self.commit(rib);
+        rib.mark_stale(self.peer, family);
+        rib.sweep_stale(self.peer, family);
+        self.has_path_ids[family] = None;
+    }
+
+    fn apply(&mut self, rib: &Rib, update: &FileUpdate<'_>, unix_us: u64) -> RecordOutcome {
         let mut form = Form {
             as4: update.form.as4,
             ..self.form
         };
-        let mut is_carried = true;
+        let (mut has_carried, mut has_others) = (false, false);
         for family in Family::ALL {
             if update.families.unicast[family] {
                 form.add_path[family] = update.form.add_path;
-                is_carried &= self.families[family].is_some();
+                let is_carried = self.families[family].is_some();
+                has_carried |= is_carried;
+                has_others |= !is_carried;
             }
         }
-        if !is_carried {
-            self.other_families += 1;
+        self.other_families += u64::from(has_others);
+        if has_others && !has_carried {
             return RecordOutcome::Read;
         }
         if form != self.form || !self.is_up {
@@ -122,6 +192,7 @@ impl FedPeer {
 
     /// The session ended: the routes are gone.
     pub(super) fn down(&mut self, rib: &Rib) {
+        self.has_path_ids = PerFamily::both(None);
         if std::mem::take(&mut self.is_up) {
             self.commit(rib);
             rib.session_down(self.peer, PerFamily::both(Retain::Nothing));

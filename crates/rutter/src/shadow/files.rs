@@ -48,20 +48,48 @@ pub(super) fn text(
     if !is_text(&first) {
         return Ok(None);
     }
-    file.read_to_end(&mut first).map_err(failed)?;
+    let mut text = first;
+    // One byte more shows that the file is too long.
+    let rest = (MAX_TEXT + 1).saturating_sub(text.len() as u64);
+    let is_long = file.metadata().map_err(failed)?.len() > MAX_TEXT;
+    if !is_long {
+        file.take(rest).read_to_end(&mut text).map_err(failed)?;
+    }
+    if is_long || text.len() as u64 > MAX_TEXT {
+        let path = path.display();
+        return Err(Failure::text(format!(
+            "{path}: the text has more than {MAX_TEXT} bytes: use an MRT file"
+        )));
+    }
     let not_text = |_| Failure::text(format!("{}: not UTF-8", path.display()));
-    String::from_utf8(first).map(Some).map_err(not_text)
+    String::from_utf8(text).map(Some).map_err(not_text)
 }
 
 /// The number of bytes that decide whether a file is text.
 const FIRST: u64 = 16;
 
-/// Calls `process` with each record of the files. A file that is damaged, or has no record, is an error: then a comparison
+/// The longest text, in bytes: two million routes with ten lines each.
+const MAX_TEXT: u64 = 1 << 30;
+
+/// The largest number of peers in the files of one option.
+const MAX_PEERS: usize = 100_000;
+
+/// Refuses files with too many peers, because each of them takes memory.
+pub(super) fn check_peers(option: &str, peers: usize) -> Result<(), Failure> {
+    match peers > MAX_PEERS {
+        true => Err(Failure::text(format!(
+            "{option}: the files have more than {MAX_PEERS} peers"
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Calls `process` with each record of the files, up to its first error. A file that is damaged, or has no record, is an error: then a comparison
 /// would not be exact.
 pub(super) fn read(
     what: &'static str,
     inputs: &[Input],
-    mut process: impl FnMut(&Record<'_>) -> RecordOutcome,
+    mut process: impl FnMut(&Record<'_>) -> Result<RecordOutcome, Failure>,
 ) -> Result<(), Failure> {
     let progress = Progress::new();
     let bar = bar(
@@ -80,14 +108,13 @@ pub(super) fn read(
     let mut reader = Reader::new(&progress, &report);
     for input in inputs {
         let mut records = 0_u64;
-        let read: Result<(), std::convert::Infallible> = reader.read(input, |record| {
+        reader.read(input, |record| {
             records += 1;
             if records.is_multiple_of(STEP) {
                 bar.set_position(progress.bytes());
             }
-            Ok(process(record))
-        });
-        let Ok(()) = read;
+            process(record)
+        })?;
         if let Some(first) = errors.borrow().first() {
             return Err(Failure::text(first.clone()));
         }

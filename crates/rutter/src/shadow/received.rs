@@ -24,7 +24,9 @@ pub(super) struct Received<'a> {
     claims: Vec<Option<FilePeer>>,
     /// The peers without a neighbor, with the number of their UPDATEs and table entries.
     unmatched: BTreeMap<FilePeer, u64>,
-    /// Two peers of the files stand for one neighbor.
+    /// The time of the latest PEER_INDEX_TABLE, in Unix microseconds.
+    dump_us: Option<u64>,
+    /// Two peers of the files stand for one neighbor, or its routes are not known.
     conflict: Option<String>,
 }
 
@@ -48,21 +50,24 @@ impl<'a> Received<'a> {
             owners: Vec::new(),
             claims: vec![None; table.neighbors.len()],
             unmatched: BTreeMap::new(),
+            dump_us: None,
             conflict: None,
         };
         let mut reader = PeerReader::new();
         files::read("received", &files::find(paths)?, |record| {
-            reader.read(record, |number, peer, event| {
+            let outcome = reader.read(record, |number, peer, event| {
                 received.event(number, peer, event, record.unix_us)
-            })
+            });
+            files::check_peers("--received", reader.peers().len())?;
+            match received.conflict.take() {
+                Some(why) => Err(Failure::Text(why)),
+                None => Ok(outcome),
+            }
         })?;
         for peer in &mut received.peers {
             peer.commit(&table.rib);
         }
-        match received.conflict.take() {
-            Some(why) => Err(Failure::Text(why)),
-            None => Ok(received),
-        }
+        Ok(received)
     }
 
     /// Makes a neighbor a client, so that the table knows what it would be sent. `add_path`: by family, if the other
@@ -73,7 +78,7 @@ impl<'a> Received<'a> {
 
     /// Facts about the files that a reader of the comparison should know.
     pub(super) fn notes(&self) -> Vec<String> {
-        let mut notes: Vec<String> = self.unmatched.iter().map(unmatched_note).collect();
+        let mut notes = self.unmatched_notes();
         for (fed, neighbor) in self.peers.iter().zip(&self.table.neighbors) {
             let name = &neighbor.config.name;
             let counts = self.table.rib.counts(fed.peer());
@@ -99,6 +104,22 @@ impl<'a> Received<'a> {
         notes
     }
 
+    /// Names the peers without a neighbor, those with the most UPDATEs first.
+    fn unmatched_notes(&self) -> Vec<String> {
+        let mut all: Vec<(&FilePeer, &u64)> = self.unmatched.iter().collect();
+        all.sort_by_key(|(_, updates)| std::cmp::Reverse(**updates));
+        let (named, more) = all.split_at(all.len().min(NAMED_PEERS));
+        let mut notes: Vec<String> = named.iter().copied().map(unmatched_note).collect();
+        if !more.is_empty() {
+            let updates: u64 = more.iter().map(|(_, updates)| **updates).sum();
+            notes.push(format!(
+                "{} more peers have no neighbor; {updates} UPDATEs or entries of them are left out",
+                more.len()
+            ));
+        }
+        notes
+    }
+
     fn event(
         &mut self,
         number: usize,
@@ -106,6 +127,9 @@ impl<'a> Received<'a> {
         event: PeerEvent<'_>,
         unix_us: u64,
     ) -> RecordOutcome {
+        if matches!(event, PeerEvent::Listed { .. }) {
+            self.dump_us = Some(unix_us);
+        }
         if self.owners.len() <= number {
             self.owners.resize(number + 1, None);
         }
@@ -126,7 +150,14 @@ impl<'a> Received<'a> {
             }
             // The route server's own messages are not routes of the peer.
             PeerEvent::Update(update) if update.is_local => {}
-            PeerEvent::Update(update) => return fed.update(rib, &update, unix_us),
+            PeerEvent::Update(update) => {
+                let outcome = fed.update(rib, peer, &update, unix_us, self.dump_us);
+                if let Some(why) = fed.conflict.take() {
+                    let name = &self.table.neighbors[neighbor].config.name;
+                    self.conflict = Some(format!("--received: {name}: {why}"));
+                }
+                return outcome;
+            }
             PeerEvent::Down => fed.down(rib),
             PeerEvent::Established => {}
         }
@@ -189,6 +220,9 @@ fn families(config: &Neighbor) -> PerFamily<Option<FamilyInfo>> {
         })
     })
 }
+
+/// The number of peers without a neighbor that are named.
+const NAMED_PEERS: usize = 8;
 
 fn unmatched_note((peer, updates): (&FilePeer, &u64)) -> String {
     format!(

@@ -69,10 +69,15 @@ pub fn peer(last: u8, asn: u32) -> PeerEntry {
     }
 }
 
-/// A table dump.
+/// A table dump of second 1.
 pub fn table(peers: &[PeerEntry], rows: &Rows) -> Vec<u8> {
+    table_at(1, peers, rows)
+}
+
+/// A table dump of a second.
+pub fn table_at(unix_s: u32, peers: &[PeerEntry], rows: &Rows) -> Vec<u8> {
     let mut out = Vec::new();
-    write_peer_index_table(&mut out, 1, 1, "", peers);
+    write_peer_index_table(&mut out, unix_s, 1, "", peers);
     for (sequence, (prefix, routes)) in rows.iter().enumerate() {
         let prefix: Prefix = prefix.parse().unwrap();
         let blocks: Vec<_> = routes
@@ -86,7 +91,7 @@ pub fn table(peers: &[PeerEntry], rows: &Rows) -> Vec<u8> {
             attributes: block,
             next_hop: &[],
         });
-        write_rib(&mut out, 1, sequence as u32, prefix, false, routes);
+        write_rib(&mut out, unix_s, sequence as u32, prefix, false, routes);
     }
     out
 }
@@ -105,24 +110,58 @@ pub fn session(peer: (u8, u32), local: (u8, u32)) -> BgpSession {
 
 /// Appends an UPDATE: an announcement with attributes, or a withdrawal.
 pub fn update(out: &mut Vec<u8>, session: &BgpSession, prefix: &str, attrs: Option<&Attrs>) {
+    let nlri = nlri(prefix);
+    let body = match attrs {
+        Some(attrs) => body(&[], &attrs.block(), &nlri),
+        None => body(&nlri, &[], &[]),
+    };
+    write_message(out, Timestamp::Seconds(2), session, false, &message(&body));
+}
+
+/// Appends an UPDATE that announces a path of a session with Add-Path.
+pub fn update_with_path(out: &mut Vec<u8>, session: &BgpSession, prefix: &str, attrs: &Attrs) {
+    let nlri = [&[0, 0, 0, 7], &nlri(prefix)[..]].concat();
+    let message = message(&body(&[], &attrs.block(), &nlri));
+    write_message(out, Timestamp::Seconds(2), session, true, &message);
+}
+
+/// Appends an UPDATE that announces an IPv4 prefix, and 2001:db8::/32 by MP_REACH_NLRI.
+pub fn update_of_both(out: &mut Vec<u8>, session: &BgpSession, prefix: &str, attrs: &Attrs) {
+    let mut reach = vec![0, 2, 1, 16, 0x20, 0x01, 0x0d, 0xb8];
+    reach.extend([0; 11]);
+    reach.extend([1, 0, 32, 0x20, 0x01, 0x0d, 0xb8]);
+    let mut block = Vec::new();
+    write_attr(&mut block, 0x80, code::MP_REACH_NLRI, &reach);
+    block.extend(attrs.block());
+    let message = message(&body(&[], &block, &nlri(prefix)));
+    write_message(out, Timestamp::Seconds(2), session, false, &message);
+}
+
+fn nlri(prefix: &str) -> Vec<u8> {
     let prefix: Prefix = prefix.parse().unwrap();
     let IpAddr::V4(address) = prefix.addr() else {
         panic!("IPv4 only");
     };
     let octets = usize::from(prefix.len()).div_ceil(8);
-    let nlri = [&[prefix.len()], &address.octets()[..octets]].concat();
-    let (withdrawn, block, announced) = match attrs {
-        Some(attrs) => (Vec::new(), attrs.block(), nlri),
-        None => (nlri, Vec::new(), Vec::new()),
-    };
-    let mut body = (withdrawn.len() as u16).to_be_bytes().to_vec();
-    body.extend(withdrawn);
-    body.extend((block.len() as u16).to_be_bytes());
-    body.extend(block);
-    body.extend(announced);
+    [&[prefix.len()], &address.octets()[..octets]].concat()
+}
+
+fn body(withdrawn: &[u8], block: &[u8], announced: &[u8]) -> Vec<u8> {
+    let len = |octets: &[u8]| (octets.len() as u16).to_be_bytes();
+    [
+        &len(withdrawn)[..],
+        withdrawn,
+        &len(block),
+        block,
+        announced,
+    ]
+    .concat()
+}
+
+fn message(body: &[u8]) -> Vec<u8> {
     let mut message = Vec::new();
     let start = frame::begin(&mut message, MessageType::Update);
     message.extend(body);
     frame::finish(&mut message, start);
-    write_message(out, Timestamp::Seconds(2), session, false, &message);
+    message
 }

@@ -1,6 +1,7 @@
 //! `rutter shadow` with small dumps: every kind of difference with its reason, and every error.
 
 mod dump;
+mod odd_files;
 
 use std::fs;
 use std::path::PathBuf;
