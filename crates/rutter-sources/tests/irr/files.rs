@@ -1,6 +1,6 @@
 //! Lists and dumps in files.
 
-use rutter_sources::irr::IrrSettings;
+use rutter_sources::irr::{IrrSettings, IrrSource};
 use rutter_sources::{Source, SourceState};
 
 use crate::bench::{Bench, Folder, settings};
@@ -55,6 +55,13 @@ fn a_broken_file_keeps_its_last_content_over_a_restart() {
     let mut only_files = settings(&[], &[(64_500, &["AS-FOO"])]);
     only_files.members[0].as_mut().unwrap().rules.bound = false;
     only_files.files = vec![("AS-FOO".to_owned(), path)];
+    let (data, status) = IrrSource::read(only_files.clone(), &folder.0);
+    let found = data.expect("the data of the file");
+    let prefix = "192.0.2.0/24".parse().unwrap();
+    let check = |origin| found.check(rutter_irr::IrrMember(0), prefix, Some(origin));
+    assert!(!check(64_501).is_rejected() && check(64_502).is_rejected());
+    assert_eq!(status[0].entries, found.entries() as u64);
+    assert!(!folder.0.join("irr").exists());
     let mut bench = Bench::start(only_files.clone(), &folder);
     bench.next();
     assert!(bench.accepts(0, "192.0.2.0/24", 64_501));

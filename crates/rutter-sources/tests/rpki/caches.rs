@@ -252,6 +252,11 @@ fn the_last_good_copy_bridges_a_restart() {
     cache.stop();
     let copy = lab.folder.join("state").join("rpki");
     wait(|| copy.exists(), || "no copy".to_owned());
+    // A program that asks no cache has the same data, and leaves the copy as it is.
+    let stored = std::fs::read(&copy).unwrap();
+    let (data, status) = RpkiSource::read(settings.clone(), &lab.folder.join("state"));
+    assert_eq!((data, status[0].entries), (Some(before.clone()), 11));
+    assert_eq!(std::fs::read(&copy).unwrap(), stored);
     let source = lab.start(settings.clone());
     // They are there when the function returns.
     assert_eq!((lab.count(), lab.last() == before), (2, true));
