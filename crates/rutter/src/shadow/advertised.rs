@@ -175,6 +175,18 @@ impl<'a> Advertised<'a> {
                 of_family[family] = member.map_err(|why| failed(&why.to_string()))?;
             }
         }
+        self.store_text(&found, of_family)
+            .map_err(|why| failed(&why))?;
+        self.note_unknown(source, &found);
+        Ok(())
+    }
+
+    /// Stores the routes of a text for the members of each family.
+    fn store_text(
+        &mut self,
+        found: &BirdRoutes,
+        of_family: PerFamily<usize>,
+    ) -> Result<(), String> {
         let mut body = Vec::new();
         let has_paths = PerFamily::from_fn(|family| found.has_paths(family));
         for route in &found.routes {
@@ -194,15 +206,23 @@ impl<'a> Advertised<'a> {
             member.add_path[family] |= add_path;
             if let RecordOutcome::Unreadable(fault) = member.fed.entry(&self.rib, &update, 0, None)
             {
-                return Err(failed(&format!("{}: {fault}", route.prefix)));
+                return Err(format!("{}: {fault}", route.prefix));
             }
         }
-        for unknown in &found.unknown {
-            let path = source.path.display();
-            self.notes
-                .push(format!("{path}: the attribute {unknown} is not compared"));
-        }
         Ok(())
+    }
+
+    fn note_unknown(&mut self, source: &Source, found: &BirdRoutes) {
+        let path = source.path.display();
+        for unknown in found.unknown.iter().take(NAMED_ATTRIBUTES) {
+            let note = format!("{path}: the attribute {unknown} is not compared");
+            self.notes.push(note);
+        }
+        let more = found.unknown.len().saturating_sub(NAMED_ATTRIBUTES);
+        if more > 0 {
+            let note = format!("{path}: {more} more attributes are not compared");
+            self.notes.push(note);
+        }
     }
 
     fn read_as(
@@ -370,6 +390,9 @@ impl<'a> Advertised<'a> {
 
 /// The number of peers that an error names.
 const NAMED_PEERS: usize = 8;
+
+/// The number of attributes of a text that the notes name.
+const NAMED_ATTRIBUTES: usize = 8;
 
 fn peer_text(peer: &FilePeer) -> String {
     format!("{} AS{}", peer.address, peer.asn.0)

@@ -1,6 +1,6 @@
 //! The output of `birdc show route export PROTOCOL all`: routes as BIRD advertises them, as text.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv4Addr};
 
 use rutter_net::{Family, Prefix};
@@ -22,7 +22,7 @@ pub(super) struct BirdRoute {
 pub(super) struct BirdRoutes {
     pub(super) routes: Vec<BirdRoute>,
     /// The names of attributes that were left out.
-    pub(super) unknown: Vec<String>,
+    pub(super) unknown: BTreeSet<String>,
 }
 
 /// Returns whether bytes are such a text.
@@ -99,9 +99,7 @@ impl BirdRoutes {
             _ => match encode(bgp, value)? {
                 Some(attribute) => attribute.write(out),
                 None => {
-                    if !self.unknown.iter().any(|known| known == bgp) {
-                        self.unknown.push(bgp.to_owned());
-                    }
+                    self.unknown.insert(bgp.to_owned());
                     Some(())
                 }
             },
@@ -338,7 +336,7 @@ Table members:
             .map(|route| route.prefix.to_string())
             .collect();
         assert_eq!(prefixes, ["45.3.0.0/24", "45.3.0.0/24", "2001:db8:1::/48"]);
-        assert_eq!(found.unknown, ["0x63 [t]"]);
+        assert!(found.unknown.iter().eq(["0x63 [t]"]));
         let first = attributes(&found.routes[0]);
         assert_eq!(
             first.as_path().unwrap().to_string(),

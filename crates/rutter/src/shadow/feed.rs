@@ -17,7 +17,7 @@ pub(super) struct FedPeer {
     form: Form,
     is_up: bool,
     /// By family: the time of the PEER_INDEX_TABLE before its entries, in Unix microseconds.
-    dumped_us: PerFamily<Option<u64>>,
+    pub(super) dumped_us: PerFamily<Option<u64>>,
     /// By family: its routes have path identifiers. `None`: there was no route yet.
     has_path_ids: PerFamily<Option<bool>>,
     /// A reason for which the routes of the peer are not known.

@@ -79,6 +79,11 @@ impl<'a> Received<'a> {
     /// Facts about the files that a reader of the comparison should know.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = self.unmatched_notes();
+        notes.extend(
+            Family::ALL
+                .into_iter()
+                .filter_map(|family| self.old_dump_note(family)),
+        );
         for (fed, neighbor) in self.peers.iter().zip(&self.table.neighbors) {
             let name = &neighbor.config.name;
             let counts = self.table.rib.counts(fed.peer());
@@ -118,6 +123,34 @@ impl<'a> Received<'a> {
             ));
         }
         notes
+    }
+
+    /// Names the neighbors that the latest table dump of a family lacks, but an earlier one has.
+    fn old_dump_note(&self, family: Family) -> Option<String> {
+        let latest = self
+            .peers
+            .iter()
+            .filter_map(|fed| fed.dumped_us[family])
+            .max()?;
+        let is_old = |fed: &FedPeer| {
+            let dumped = fed.dumped_us[family];
+            let has_routes = || self.table.rib.counts(fed.peer())[family].received > 0;
+            dumped.is_some_and(|dumped| dumped < latest) && has_routes()
+        };
+        let all = self.peers.iter().zip(&self.table.neighbors);
+        let old = all.filter(|(fed, _)| is_old(fed));
+        let names: Vec<&str> = old.map(|(_, held)| held.config.name.as_str()).collect();
+        let more = match names.len().saturating_sub(NAMED_PEERS) {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        let named = names.get(..NAMED_PEERS).unwrap_or(&names).join(", ");
+        (!names.is_empty()).then(|| {
+            format!(
+                "the latest table dump has no {family} routes of some neighbors, so those of an earlier one count: \
+                 {named}{more}"
+            )
+        })
     }
 
     fn event(
@@ -221,7 +254,7 @@ fn families(config: &Neighbor) -> PerFamily<Option<FamilyInfo>> {
     })
 }
 
-/// The number of peers without a neighbor that are named.
+/// The number of peers that a note names.
 const NAMED_PEERS: usize = 8;
 
 fn unmatched_note((peer, updates): (&FilePeer, &u64)) -> String {

@@ -125,6 +125,15 @@ fn a_later_dump_takes_the_place_of_the_one_before() {
     let both = ["--received", "1.mrt", "2.mrt", "--advertised", "out.mrt"];
     let (code, out, err) = place.shadow(&both);
     assert_eq!(code, 0, "{out}{err}");
+    assert!(!err.contains("earlier one"), "{err}");
+    // A peer that the later dump lacks keeps its routes.
+    let only_13 = vec![("45.4.0.0/24", vec![(2, of(&[3313]))])];
+    place.write("2.mrt", &table_at(2, &members(), &only_13));
+    let (code, _, err) = place.shadow(&both);
+    assert_eq!(code, 1, "{err}");
+    let note = "note: the latest table dump has no ipv4-unicast routes of some neighbors, so those of an earlier \
+                one count: AS3311 192.0.2.11\n";
+    assert!(err.contains(note), "{err}");
     // Files of one time are parts of one dump.
     place.write("2.mrt", &table_at(1, &members(), &rows));
     let (code, rows) = place.rows(&both);
