@@ -299,6 +299,8 @@ fn a_session_that_ends_takes_its_routes_along() {
     let with_path = update(&["198.51.100.0/24"], &[], true, Some(7));
     write_state_change(&mut bytes, time, &session(true), 5, 6);
     write_message(&mut bytes, time, &session(true), true, &with_path);
+    // A second connection that fails is not the end of the session.
+    write_state_change(&mut bytes, time, &session(true), 4, 1);
     load(&rib, &bytes);
     assert_eq!(
         routes(&rib),

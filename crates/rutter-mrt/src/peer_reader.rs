@@ -51,7 +51,7 @@ pub enum PeerEvent<'a> {
     Update(FileUpdate<'a>),
     /// The session was established.
     Established,
-    /// The session is not established any more.
+    /// The session is not established any more. An attempt to establish one that failed is no event.
     Down,
 }
 
@@ -79,6 +79,8 @@ pub struct UpdateFamilies {
 
 /// The FSM state of RFC 6396 §4.4.1 in which routes are exchanged.
 const ESTABLISHED: u16 = 6;
+/// The first state. The numbers of all others but Established are between.
+const IDLE: u16 = 1;
 
 /// The form of the formats without four-octet AS numbers.
 const OLD_FORM: UpdateForm = UpdateForm {
@@ -242,11 +244,14 @@ impl PeerReader {
         change: &StateChange,
         each: &mut impl FnMut(usize, &FilePeer, PeerEvent<'_>) -> RecordOutcome,
     ) -> RecordOutcome {
-        let peer = self.number_of(session_peer(&change.session));
-        let event = match change.new {
-            ESTABLISHED => PeerEvent::Established,
+        let event = match (change.old, change.new) {
+            (_, ESTABLISHED) => PeerEvent::Established,
+            // An attempt that failed. The routes of the session before, or of another one, stay.
+            (IDLE..ESTABLISHED, _) => return RecordOutcome::Read,
+            // States that are none count too, so that no routes stay that are gone.
             _ => PeerEvent::Down,
         };
+        let peer = self.number_of(session_peer(&change.session));
         each(peer, &self.peers[peer], event)
     }
 }
