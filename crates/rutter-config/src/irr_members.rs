@@ -15,8 +15,11 @@ pub struct IrrMemberSettings {
     /// The member's AS.
     pub asn: Asn,
     /// Its AS-SETs in capitals. Empty: those in PeeringDB, if `irr.peeringdb` is configured. The member's own AS always
-    /// belongs to them.
+    /// belongs to them. If no section names the AS, it never has the AS-SETs in PeeringDB: anybody may claim a number, and
+    /// would choose how much Rutter requests.
     pub as_sets: Vec<String>,
+    /// A dynamic neighbor whose AS no section names.
+    pub is_unnamed: bool,
     /// Exceptions.
     pub white_list: WhiteList,
     /// The rules for its routes.
@@ -37,10 +40,20 @@ impl Config {
 
     /// Returns whether neighbors may connect whose routes are compared with IRR data and whose AS no section names.
     pub fn admits_unknown_members(&self) -> bool {
-        let is_compared = |section: &DynamicNeighbor| {
-            section.asns.is_empty() && section.template.import == ImportRule::Checks
-        };
-        self.dynamic_neighbors.iter().any(is_compared)
+        let mut sections = self.dynamic_neighbors.iter();
+        sections.any(|section| self.compares_unnamed(section))
+    }
+
+    /// Returns whether a connection from this address may be of a neighbor whose routes are compared with IRR data and
+    /// whose AS no section names.
+    pub fn admits_unknown_member(&self, address: IpAddr) -> bool {
+        let mut sections = self.dynamic_neighbors.iter();
+        let section = sections.find(|section| section.admits(address));
+        section.is_some_and(|section| self.compares_unnamed(section))
+    }
+
+    fn compares_unnamed(&self, section: &DynamicNeighbor) -> bool {
+        section.asns.is_empty() && self.irr_settings(&section.template).is_some()
     }
 
     /// This configuration while these dynamic neighbors are connected.
@@ -115,9 +128,14 @@ impl Config {
         if !wanted || neighbor.import != ImportRule::Checks {
             return None;
         }
+        let as_sets = match neighbor.as_sets.as_slice() {
+            [] if neighbor.is_unnamed => vec![format!("AS{}", neighbor.asn)],
+            named => named.to_vec(),
+        };
         Some(IrrMemberSettings {
             asn: neighbor.asn,
-            as_sets: neighbor.as_sets.clone(),
+            as_sets,
+            is_unnamed: neighbor.is_unnamed,
             white_list: neighbor.white_list.clone(),
             rules: IrrRules {
                 origin: matches!(

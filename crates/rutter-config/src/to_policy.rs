@@ -70,6 +70,7 @@ impl Config {
             aspa_invalid: action(checks.aspa_invalid),
             marked_paths: self.marked_paths(),
             irr_member: self.irr_member(neighbor),
+            irr_required: neighbor.is_unnamed,
             irr_invalid: match (checks.irr, checks.irr_action) {
                 (IrrCheck::Off, _) => CheckAction::Off,
                 (_, IrrAction::Reject) => CheckAction::Reject,

@@ -77,6 +77,25 @@ fn a_neighbor_of_any_as_has_no_data_until_it_is_connected() {
     assert_eq!(one.irr_members[3], None);
 }
 
+/// Anybody may claim a number, so the AS-SETs of strangers are not looked up.
+#[test]
+fn a_neighbor_of_any_as_has_its_own_route_objects_alone() {
+    let config = parse(EXCHANGE).with_dynamic_members(members(&[(129, 64_512)]));
+    let sets = |at: usize| {
+        let member = config.irr_members[at].clone().unwrap();
+        (member.asn.0, member.is_unnamed, member.as_sets)
+    };
+    assert_eq!(sets(1), (64_512, false, vec![]), "a section names it");
+    assert_eq!(sets(3), (64_512, true, vec!["AS64512".to_owned()]));
+    let import = |last: u8| {
+        let address = IpAddr::from([198, 51, 100, last]);
+        let mut sections = config.dynamic_neighbors.iter();
+        let section = sections.find(|section| section.admits(address)).unwrap();
+        config.import_settings(&section.neighbor(address, Asn(64_512)))
+    };
+    assert!(import(129).irr_required && !import(1).irr_required);
+}
+
 #[test]
 fn a_reload_keeps_the_numbers_of_connected_neighbors() {
     let running = parse(EXCHANGE).with_dynamic_members(members(&[(129, 64_520)]));
@@ -99,6 +118,12 @@ fn without_the_check_a_neighbor_has_no_number() {
     let config = parse(&EXCHANGE.replace("import = \"checks\"", "import = \"all\""));
     assert_eq!(number(&config, 1, 64_512), None);
     assert!(!config.admits_unknown_members());
+    let off = "[checks]\nirr = \"off\"\n";
+    assert!(!parse(&format!("{EXCHANGE}{off}")).admits_unknown_members());
+    let irr = "[irr]\nserver = \"127.0.0.1:4343\"\n";
+    let config = parse(&EXCHANGE.replace(irr, ""));
+    assert!(!config.admits_unknown_members());
+    assert!(!config.admits_unknown_member(IpAddr::from([198, 51, 100, 129])));
 }
 
 #[test]

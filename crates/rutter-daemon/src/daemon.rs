@@ -168,6 +168,7 @@ impl Daemon {
             memory_limits: MemoryLimits::default(),
             sources: FilterSources::default(),
             config: RwLock::new(Arc::new(config)),
+            config_changes: AtomicU64::new(0),
         });
         if let Some(lookup) = shared.config.read().lookup {
             shared.rib.enable_lookup(lookup.profile);

@@ -1,6 +1,6 @@
 //! Dynamic neighbors whose AS no section names: their IRR data are requested while they are connected.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -16,32 +16,40 @@ use crate::shared::Shared;
 
 /// The time between two looks.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// The least time between two changes. Each change builds the IRR data again, and strangers decide when they connect.
+const CHANGE_EVERY: Duration = Duration::from_secs(30);
 /// How long the data of a neighbor stay that has left. A session that flaps requests nothing.
 const KEEP: Duration = Duration::from_secs(600);
-/// The most neighbors that have left and whose data stay.
-const MAX_LEFT: usize = 256;
+/// The most neighbors that have data, those included that have left. The routes of further ones are rejected.
+const MAX_MEMBERS: usize = 1_000;
 
 type Member = (IpAddr, Asn);
 
 /// Keeps [`Config::dynamic_members`] up to date. Ends when the sender of `end` is dropped.
 pub(crate) fn watch(shared: &Arc<Shared>, end: &Receiver<()>) {
     privileges::yield_to_routing();
-    let mut left = LeftMembers::default();
+    let mut members = Members::default();
+    let mut changed_at = None;
     while end.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
-        let config = Arc::clone(&shared.config.read());
-        if !config.admits_unknown_members() && config.dynamic_members.is_empty() {
+        let (config, now) = (Arc::clone(&shared.config.read()), Instant::now());
+        let is_unused = !config.admits_unknown_members() && config.dynamic_members.is_empty();
+        if is_unused || shared.upgrades.is_preparing() || !may_change(changed_at, now) {
             continue;
         }
-        let connected = connected(shared, &config);
-        let wanted = left.wanted(&config.dynamic_members, connected, Instant::now());
+        let wanted = members.wanted(&config.dynamic_members, connected(shared, &config), now);
         if wanted != config.dynamic_members {
             change(shared, wanted);
+            changed_at = Some(now);
         }
     }
 }
 
+fn may_change(changed_at: Option<Instant>, now: Instant) -> bool {
+    changed_at.is_none_or(|at| now.saturating_duration_since(at) >= CHANGE_EVERY)
+}
+
 /// The dynamic neighbors whose AS is known from their OPENs, and not from the configuration.
-fn connected(shared: &Shared, config: &Config) -> BTreeSet<Member> {
+fn connected(shared: &Shared, config: &Config) -> BTreeMap<IpAddr, Asn> {
     let all = shared.peers.all();
     let dynamic = all.iter().filter_map(|status| {
         status.with(|details| {
@@ -50,12 +58,9 @@ fn connected(shared: &Shared, config: &Config) -> BTreeSet<Member> {
             is_known.then_some((neighbor.address, neighbor.asn))
         })
     });
-    let is_unnamed = |member: &Member| {
-        let mut sections = config.dynamic_neighbors.iter();
-        let section = sections.find(|section| section.admits(member.0));
-        section.is_some_and(|section| section.asns.is_empty())
-    };
-    dynamic.filter(is_unnamed).collect()
+    dynamic
+        .filter(|(address, _)| config.admits_unknown_member(*address))
+        .collect()
 }
 
 /// Gives numbers to new members, and requests their data. The routes of a neighbor whose number changes are evaluated again.
@@ -69,31 +74,61 @@ fn change(shared: &Arc<Shared>, members: BTreeSet<Member>) {
     shared.flush();
 }
 
-/// The members that have left, with the times.
+/// The members beside those that are connected and have data.
 #[derive(Default)]
-struct LeftMembers(HashMap<Member, Instant>);
+struct Members {
+    /// Those that have left: one AS for each address, with the time.
+    left: HashMap<IpAddr, (Asn, Instant)>,
+    /// The connected neighbors for which there was no room.
+    without_room: usize,
+}
 
-impl LeftMembers {
-    /// The members whose data are wanted: the connected ones, and members of `known` that left not long ago.
+impl Members {
+    /// The members whose data are wanted: first the connected ones that are `known`, then other connected ones, then
+    /// members of `known` that left not long ago, the latest first. Together at most [`MAX_MEMBERS`].
     fn wanted(
         &mut self,
         known: &BTreeSet<Member>,
-        connected: BTreeSet<Member>,
+        connected: BTreeMap<IpAddr, Asn>,
         now: Instant,
     ) -> BTreeSet<Member> {
-        for member in known.difference(&connected) {
-            self.0.entry(*member).or_insert(now);
+        for (address, asn) in known {
+            if !connected.contains_key(address) {
+                self.left.entry(*address).or_insert((*asn, now));
+            }
         }
-        self.0.retain(|member, left| {
-            !connected.contains(member) && now.saturating_duration_since(*left) < KEEP
+        self.left.retain(|address, (_, left)| {
+            !connected.contains_key(address) && now.saturating_duration_since(*left) < KEEP
         });
-        let mut latest: Vec<(Instant, Member)> = self.0.iter().map(|(m, at)| (*at, *m)).collect();
-        latest.sort_unstable_by(|one, other| other.cmp(one));
-        for (_, member) in latest.drain(latest.len().min(MAX_LEFT)..) {
-            self.0.remove(&member);
+        let (mut members, new): (Vec<Member>, Vec<Member>) = connected
+            .into_iter()
+            .partition(|member| known.contains(member));
+        members.extend(new);
+        self.report_without_room(members.len().saturating_sub(MAX_MEMBERS));
+        members.truncate(MAX_MEMBERS);
+        let left = self.left.iter();
+        let mut left: Vec<(Instant, Member)> = left
+            .map(|(address, (asn, at))| (*at, (*address, *asn)))
+            .collect();
+        left.sort_unstable_by(|one, other| other.cmp(one));
+        for (_, (address, _)) in left.drain(left.len().min(MAX_MEMBERS - members.len())..) {
+            self.left.remove(&address);
         }
-        let left = latest.into_iter().map(|(_, member)| member);
-        connected.into_iter().chain(left).collect()
+        members.extend(left.into_iter().map(|(_, member)| member));
+        members.into_iter().collect()
+    }
+
+    /// Logs that neighbors have no data, when the first one has none.
+    fn report_without_room(&mut self, count: usize) {
+        if count > 0 && self.without_room == 0 {
+            tracing::warn!(
+                neighbors = count,
+                limit = MAX_MEMBERS,
+                "too many dynamic neighbors whose AS no section names are connected: the routes of the last ones are \
+                 rejected, because Rutter requests no IRR data for them"
+            );
+        }
+        self.without_room = count;
     }
 }
 
@@ -106,47 +141,79 @@ mod tests {
         (address, Asn(64_500 + last))
     }
 
+    fn connected(numbers: impl IntoIterator<Item = u32>) -> BTreeMap<IpAddr, Asn> {
+        numbers.into_iter().map(member).collect()
+    }
+
+    fn set(numbers: impl IntoIterator<Item = u32>) -> BTreeSet<Member> {
+        numbers.into_iter().map(member).collect()
+    }
+
     #[test]
     fn data_stay_for_a_while_after_a_member_has_left() {
-        let mut left = LeftMembers::default();
-        let start = Instant::now();
-        let both: BTreeSet<Member> = [member(1), member(2)].into();
-        let one: BTreeSet<Member> = [member(1)].into();
-        let wanted = left.wanted(&BTreeSet::new(), both.clone(), start);
-        assert_eq!(wanted, both);
-        assert_eq!(left.wanted(&both, one.clone(), start), both);
+        let (mut members, start) = (Members::default(), Instant::now());
+        let wanted = members.wanted(&BTreeSet::new(), connected([1, 2]), start);
+        assert_eq!(wanted, set([1, 2]));
+        assert_eq!(
+            members.wanted(&set([1, 2]), connected([1]), start),
+            set([1, 2])
+        );
         let late = start + KEEP;
-        assert_eq!(left.wanted(&both, one.clone(), late), one);
-        assert_eq!(left.wanted(&one, one.clone(), late), one);
-        assert!(left.0.is_empty());
+        assert_eq!(members.wanted(&set([1, 2]), connected([1]), late), set([1]));
+        assert_eq!(members.wanted(&set([1]), connected([1]), late), set([1]));
+        assert!(members.left.is_empty());
     }
 
     #[test]
     fn a_member_that_returns_begins_again() {
-        let mut left = LeftMembers::default();
-        let start = Instant::now();
-        let one: BTreeSet<Member> = [member(1)].into();
-        assert_eq!(left.wanted(&one, BTreeSet::new(), start), one);
-        assert_eq!(left.wanted(&one, one.clone(), start + KEEP / 2), one);
-        let wanted = left.wanted(&one, BTreeSet::new(), start + KEEP);
+        let (mut members, start) = (Members::default(), Instant::now());
+        let one = set([1]);
+        assert_eq!(members.wanted(&one, BTreeMap::new(), start), one);
+        assert_eq!(members.wanted(&one, connected([1]), start + KEEP / 2), one);
+        let wanted = members.wanted(&one, BTreeMap::new(), start + KEEP);
         assert_eq!(wanted, one, "it left just now");
     }
 
     #[test]
-    fn many_members_that_have_left_are_limited_to_the_latest() {
-        let mut left = LeftMembers::default();
-        let start = Instant::now();
-        let mut known = BTreeSet::new();
-        for at in 0..2 * MAX_LEFT as u32 {
-            known.insert(member(at));
-            known = left.wanted(
-                &known,
-                BTreeSet::new(),
-                start + Duration::from_millis(at.into()),
-            );
+    fn an_address_has_the_data_of_one_as_at_a_time() {
+        let (mut members, start) = (Members::default(), Instant::now());
+        let (address, _) = member(1);
+        let mut known = set([1]);
+        for asn in 1..20 {
+            let asn = Asn(asn);
+            let now = start + CHANGE_EVERY * asn.0;
+            let while_connected = BTreeMap::from([(address, asn)]);
+            known = members.wanted(&known, while_connected, now);
+            assert_eq!(known, BTreeSet::from([(address, asn)]));
+            known = members.wanted(&known, BTreeMap::new(), now);
+            assert_eq!(known, BTreeSet::from([(address, asn)]), "it left just now");
         }
-        assert_eq!(known.len(), MAX_LEFT);
-        assert!(known.contains(&member(2 * MAX_LEFT as u32 - 1)));
-        assert_eq!(left.0.len(), MAX_LEFT);
+    }
+
+    #[test]
+    fn members_are_limited_and_connected_ones_come_first() {
+        let (mut members, start) = (Members::default(), Instant::now());
+        let most = MAX_MEMBERS as u32;
+        let known = members.wanted(&BTreeSet::new(), connected(10..10 + most), start);
+        assert_eq!(known, set(10..10 + most));
+        // One that has data keeps them.
+        let full = members.wanted(&known, connected(0..10 + most), start);
+        assert_eq!((full, members.without_room), (known.clone(), 10));
+        // Those that have left give way, the earliest first.
+        let less = members.wanted(&known, connected(11..10 + most), start);
+        assert_eq!(less, known, "there is room for one that has left");
+        let now = start + Duration::from_secs(1);
+        let less = members.wanted(&known, connected(12..11 + most), now);
+        let expected = set(11..11 + most);
+        assert_eq!((less, members.left.len()), (expected, 1));
+    }
+
+    #[test]
+    fn changes_have_a_distance() {
+        let start = Instant::now();
+        assert!(may_change(None, start));
+        let almost = CHANGE_EVERY - Duration::from_millis(1);
+        assert!(!may_change(Some(start), start + almost));
+        assert!(may_change(Some(start), start + CHANGE_EVERY));
     }
 }

@@ -38,6 +38,7 @@ fn member_settings(member: &IrrMemberSettings) -> irr::IrrMemberSettings {
     irr::IrrMemberSettings {
         asn: member.asn.0,
         as_sets: member.as_sets.clone(),
+        is_unnamed: member.is_unnamed,
         rules: member.rules,
         white_asns: asns.iter().map(|asn| asn.0).collect(),
         white_prefixes: prefixes.iter().map(|prefix| entry(*prefix, None)).collect(),

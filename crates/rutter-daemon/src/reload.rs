@@ -110,6 +110,7 @@ pub(crate) fn put_in_force(
         return Err(error);
     }
     let old = std::mem::replace(&mut *shared.config.write(), Arc::clone(&new));
+    shared.config_changes.fetch_add(1, Ordering::Relaxed);
     let diff = rutter_config::diff(&old, &new);
     apply(shared, &old, &new, &diff);
     change_outlets(shared, &old, &new, outlets);

@@ -35,7 +35,10 @@ pub(crate) struct Shared {
     pub(crate) peers: PeerTable,
     pub(crate) threads: Vec<Thread>,
     pub(crate) listeners: Listeners,
+    /// The configuration in force. Beside a reload, only its dynamic members change.
     pub(crate) config: RwLock<Arc<Config>>,
+    /// Grows when another configuration comes into force. Other dynamic members do not count.
+    pub(crate) config_changes: AtomicU64,
     /// Locked while a new configuration is applied.
     pub(crate) reloading: Mutex<()>,
     /// The services that a reload may restart.

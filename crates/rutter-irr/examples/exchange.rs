@@ -156,7 +156,7 @@ fn flattened(prefixes: &[Prefix], lists: &[Vec<u32>]) -> IrrBuilder {
     };
     let mut builder = IrrBuilder::new();
     for (member, list) in (0..).map(IrrMember).zip(lists) {
-        builder.add_member(member, rules);
+        builder.add_member(member, 1 + u32::from(member.0), rules);
         let origins = list.iter().step_by(12).map(|at| at / 12 + 1);
         builder.add_origins(member, "AS-EXAMPLE", origins);
         let rows = (1..).zip(list).map(|(line, at)| ListEntry {
@@ -187,7 +187,7 @@ fn objects(prefixes: &[Prefix], origins: &[u32], sets: &[Vec<u32>]) -> IrrBuilde
     };
     let mut builder = IrrBuilder::new();
     for (member, set) in (0..).map(IrrMember).zip(sets) {
-        builder.add_member(member, rules);
+        builder.add_member(member, 1 + u32::from(member.0), rules);
         builder.add_origins(member, "AS-EXAMPLE", set.iter().copied());
     }
     let source = builder.add_source("TEST");

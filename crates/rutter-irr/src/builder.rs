@@ -61,16 +61,17 @@ impl IrrBuilder {
         Self::default()
     }
 
-    /// Adds a member with its rules. Without this, every state of the member is `Unchecked`.
+    /// Adds a member with its AS and its rules. Without this, every state of the member is `Unchecked`.
     ///
     /// # Panics
     /// If the number is above [`IrrMember::MAX`].
-    pub fn add_member(&mut self, member: IrrMember, rules: IrrRules) {
+    pub fn add_member(&mut self, member: IrrMember, asn: u32, rules: IrrRules) {
         assert!(member <= IrrMember::MAX, "{member:?} is reserved");
         if self.members.len() <= member.index() {
             self.members.resize_with(member.index() + 1, || None);
         }
         let known = self.members[member.index()].get_or_insert_default();
+        known.asn = asn;
         known.rules = rules;
     }
 
@@ -78,8 +79,8 @@ impl IrrBuilder {
     ///
     /// # Panics
     /// If the number is above [`IrrMember::MAX`].
-    pub fn add_unchecked_member(&mut self, member: IrrMember) {
-        self.add_member(member, IrrRules::default());
+    pub fn add_unchecked_member(&mut self, member: IrrMember, asn: u32) {
+        self.add_member(member, asn, IrrRules::default());
         self.member(member).is_unchecked = true;
     }
 

@@ -31,7 +31,7 @@ pub struct ChangedMember {
 /// The routes of one member to evaluate again.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ChangedRoutes {
-    /// All routes: the rules changed, or the member is new or removed.
+    /// All routes: the rules changed, the member is new or removed, or its number has come to another AS.
     All,
     /// The routes with these origins, in order.
     Origins(Vec<u32>),
@@ -201,8 +201,9 @@ fn changed_members(old: &IrrData, new: &IrrData) -> Vec<ChangedMember> {
         let len = rest.partition_point(|(of, _)| *of <= member.0);
         let (own, behind) = rest.split_at(len);
         rest = behind;
-        let rules = |data: &IrrData| -> (Option<IrrRules>, bool) {
-            (data.rules(member), data.is_unchecked(member))
+        let rules = |data: &IrrData| -> (Option<u32>, Option<IrrRules>, bool) {
+            let rules = data.rules(member);
+            (data.asn(member), rules, data.is_unchecked(member))
         };
         let routes = if rules(old) != rules(new) {
             ChangedRoutes::All

@@ -26,6 +26,8 @@ pub struct IrrData {
 /// A member: its rules, and the names that evidence shows.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Member {
+    /// Its AS. The number of a member that left may belong to another AS before the data say so.
+    pub asn: u32,
     pub rules: IrrRules,
     /// Nothing about it is known yet, and its routes are not checked.
     pub is_unchecked: bool,
@@ -50,17 +52,26 @@ impl IrrData {
         origin: Option<u32>,
         rov_valid: bool,
     ) -> IrrVerdict {
-        let Some(checks) = self.of_member(member) else {
+        let Some(rules) = self.rules(member) else {
             return IrrVerdict::UNCHECKED;
         };
+        let checks = MemberChecks::new(self, member, rules);
         let origin = (origin, checks.origin_state(origin));
         checks.check(self.locate(prefix), prefix, origin, rov_valid)
     }
 
-    /// The checks of a member's routes; `None` if there are no data for it.
-    pub fn of_member(&self, member: IrrMember) -> Option<MemberChecks<'_>> {
-        let rules = self.rules(member)?;
-        Some(MemberChecks::new(self, member, rules))
+    /// The checks of the routes of a member with this AS; `None` if there are no data for it. The data of another AS that
+    /// had the number before are not its own.
+    pub fn of_member(&self, member: IrrMember, asn: u32) -> Option<MemberChecks<'_>> {
+        let known = self.members.get(member.index())?.as_ref()?;
+        let is_own = known.asn == asn;
+        is_own.then(|| MemberChecks::new(self, member, known.rules))
+    }
+
+    /// The AS of a member, `None` if there are no data for it.
+    pub(crate) fn asn(&self, member: IrrMember) -> Option<u32> {
+        let known = self.members.get(member.index())?.as_ref()?;
+        Some(known.asn)
     }
 
     /// Finds the longest registered prefix that covers `prefix`. All routes of the prefix share this place.

@@ -10,7 +10,7 @@
 //!
 //! let mut builder = IrrBuilder::new();
 //! let member = IrrMember(0);
-//! builder.add_member(member, IrrRules { origin: true, prefix: true, ..IrrRules::default() });
+//! builder.add_member(member, 64500, IrrRules { origin: true, prefix: true, ..IrrRules::default() });
 //! builder.add_origins(member, "RIPE::AS-EXAMPLE", [64500, 64501]);
 //! let source = builder.add_source("RIPE");
 //! builder.add_route_object("192.0.2.0/24".parse()?, 64500, IrrKind::RouteObject, source);

@@ -22,7 +22,7 @@ impl Model {
         let mut builder = IrrBuilder::new();
         for (index, rules) in self.rules.iter().enumerate() {
             if let Some(rules) = rules {
-                builder.add_member(IrrMember(index as u16), *rules);
+                builder.add_member(IrrMember(index as u16), index as u32, *rules);
             }
         }
         for (member, origin) in self.of_known(&self.origins, |row| row.0) {

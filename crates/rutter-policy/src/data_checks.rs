@@ -18,7 +18,7 @@ pub(crate) struct DataChecks<'a> {
     /// The checks by IRR data, where the neighbor is compared with them and they have it.
     irr: Option<MemberChecks<'a>>,
     /// There are IRR data, but none for the neighbor. Before the first data nothing is known of anybody, and no route is
-    /// checked: those that were accepted without the check stay.
+    /// checked: those that were accepted without the check stay. [`ImportSettings::irr_required`] is the exception.
     pub(crate) is_left_out: bool,
     /// A check needs the validation state of the origin.
     needs_origin_state: bool,
@@ -48,13 +48,15 @@ pub(crate) struct Subject {
 
 impl<'a> DataChecks<'a> {
     pub(crate) fn new(settings: &'a ImportSettings, data: &'a FilterData) -> Self {
-        let compared = settings.irr_member().zip(data.irr.as_deref());
-        let irr = compared.and_then(|(member, irr)| irr.of_member(member));
+        let compared = settings.irr_member();
+        let known = compared.zip(data.irr.as_deref());
+        let irr = known.and_then(|(member, irr)| irr.of_member(member, settings.peer_asn.0));
+        let must_have_data = data.irr.is_some() || settings.irr_required;
         DataChecks {
             settings,
             data,
             irr,
-            is_left_out: compared.is_some() && irr.is_none(),
+            is_left_out: compared.is_some() && irr.is_none() && must_have_data,
             needs_origin_state: settings.validates_origin()
                 || irr.is_some_and(|irr| irr.rules().roas),
         }

@@ -133,6 +133,9 @@ pub struct ImportSettings {
     pub marked_paths: Vec<PathState>,
     /// The neighbor's number in the IRR data, which have its rules; `None` if its routes are not compared with them.
     pub irr_member: Option<IrrMember>,
+    /// Reject the routes also while there are no IRR data of anybody: the neighbor may be a stranger. Else no route is
+    /// checked before the first data.
+    pub irr_required: bool,
     /// The action for routes that break the neighbor's rules in the IRR data.
     pub irr_invalid: CheckAction,
     /// Mark all routes with the registration of their origin and prefix.
@@ -193,6 +196,7 @@ impl Default for ImportSettings {
             aspa_invalid: CheckAction::Off,
             marked_paths: Vec::new(),
             irr_member: None,
+            irr_required: false,
             irr_invalid: CheckAction::Off,
             mark_irr_state: false,
             custom_marks: CustomMarks::NONE,

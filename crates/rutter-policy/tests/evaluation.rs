@@ -43,7 +43,7 @@ fn data(rows: &[Row], rules: Option<IrrRules>) -> FilterData {
     };
     let mut builder = IrrBuilder::new();
     if let Some(rules) = rules {
-        builder.add_member(MEMBER, rules);
+        builder.add_member(MEMBER, ImportSettings::default().peer_asn.0, rules);
         builder.add_origins(MEMBER, "AS-ONE", [1, 2, 3]);
         builder.add_white_origins(MEMBER, [4]);
         let row = |(prefix, origin, _): &Row| ListEntry {

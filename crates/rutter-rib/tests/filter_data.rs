@@ -389,7 +389,7 @@ fn only_to_customer_that_receipt_adds_is_undone_by_another_role() {
 fn irr(rules: IrrRules) -> Arc<FilterData> {
     let mut builder = IrrBuilder::new();
     let member = IrrMember(0);
-    builder.add_member(member, rules);
+    builder.add_member(member, 1, rules);
     builder.add_origins(member, "RIPE::AS-ONE", [1, 5]);
     let source = builder.add_source("RIPE");
     for (prefix, origin) in [("185.0.0.0/16", 1), ("185.1.0.0/16", 9)] {
@@ -407,6 +407,7 @@ fn irr_exchange(rules: IrrRules, action: CheckAction) -> Lab {
     let lab = exchange(|settings| {
         settings.rpki_invalid = CheckAction::Off;
         settings.irr_invalid = action;
+        settings.peer_asn = Asn(1);
         settings.irr_member = Some(IrrMember(0));
         settings.blackhole = PerFamily::both(true);
     });
@@ -510,7 +511,7 @@ fn each_kind_of_registration_has_a_mark_of_its_own() {
     let roas = IrrRules { roas: true, ..BOTH };
     let mut lab = irr_exchange(roas, CheckAction::Tag);
     let (mut builder, member) = (IrrBuilder::new(), IrrMember(0));
-    builder.add_member(member, roas);
+    builder.add_member(member, 1, roas);
     builder.add_origins(member, "RIPE::AS-ONE", [1]);
     for (prefix, kind, name) in [
         ("185.1.0.0/16", IrrKind::RouteObject, "RIPE"),
@@ -573,11 +574,71 @@ fn a_new_member_is_rejected_until_its_registrations_are_there() {
     assert!(evidence.contains("no IRR data have arrived"), "{evidence}");
 }
 
+/// The number of a member that left goes to another AS, and the data in force still have the old AS.
+#[test]
+fn a_number_of_another_as_gives_none_of_its_registrations() {
+    let mut lab = irr_exchange(BOTH, CheckAction::Reject);
+    assert_eq!(verdict(&mut lab, &[1], "185.0.0.0/16"), None);
+    let mut other = checked_client(1, |settings| {
+        settings.irr_invalid = CheckAction::Reject;
+        settings.irr_member = Some(IrrMember(0));
+        settings.peer_asn = Asn(7);
+        settings.enforce_first_as = false;
+    });
+    other.remote_asn = Asn(7);
+    lab.rib.replace_neighbor(PeerId(0), other);
+    let prefix = Some(RejectReason::PrefixNotInAsSet);
+    assert_eq!(verdict(&mut lab, &[1], "185.0.0.0/16"), prefix);
+    // Its own data arrive under the number.
+    let data = |asn| {
+        let mut builder = IrrBuilder::new();
+        builder.add_member(IrrMember(0), asn, BOTH);
+        builder.add_origins(IrrMember(0), "AS1", [1]);
+        let source = builder.add_source("RIPE");
+        let prefix = "185.0.0.0/16".parse().unwrap();
+        builder.add_route_object(prefix, 1, IrrKind::RouteObject, source);
+        Arc::new(FilterData {
+            irr: Some(Arc::new(builder.build().unwrap())),
+            ..FilterData::default()
+        })
+    };
+    lab.replace_data(data(1));
+    assert_eq!(verdicts(&lab, "185.0.0.0/16"), [prefix]);
+    lab.replace_data(data(7));
+    assert_eq!(verdicts(&lab, "185.0.0.0/16"), [None]);
+}
+
+/// A neighbor of any AS must not announce everything in the time before the first data.
+#[test]
+fn without_any_irr_data_routes_of_a_neighbor_that_requires_them_are_rejected() {
+    let mut lab = irr_exchange(BOTH, CheckAction::Reject);
+    let without = FilterData {
+        irr: None,
+        ..FilterData::clone(&usual_data())
+    };
+    lab.replace_data(Arc::new(without));
+    assert_eq!(verdict(&mut lab, &[1], "185.0.0.0/16"), None);
+    let stranger = checked_client(1, |settings| {
+        settings.irr_invalid = CheckAction::Reject;
+        settings.irr_member = Some(IrrMember(0));
+        settings.irr_required = true;
+        settings.peer_asn = Asn(1);
+    });
+    lab.rib.replace_neighbor(PeerId(0), stranger);
+    let prefix = Some(RejectReason::PrefixNotInAsSet);
+    assert_eq!(verdicts(&lab, "185.0.0.0/16"), [prefix]);
+    let explained = lab.rib.explain("185.0.0.0/16".parse().unwrap()).unwrap();
+    let evidence = &explained.candidates[0].findings[0].evidence;
+    assert!(evidence.contains("no IRR data have arrived"), "{evidence}");
+    lab.replace_data(irr(BOTH));
+    assert_eq!(verdicts(&lab, "185.0.0.0/16"), [None]);
+}
+
 #[test]
 fn the_evidence_names_as_sets_that_are_not_read_yet() {
     let mut lab = irr_exchange(BOTH, CheckAction::Reject);
     let mut builder = IrrBuilder::new();
-    builder.add_member(IrrMember(0), BOTH);
+    builder.add_member(IrrMember(0), 1, BOTH);
     builder.add_origins(IrrMember(0), "AS1", [1]);
     builder.add_unread_set(IrrMember(0), "AS-NEW");
     let data = FilterData {

@@ -151,7 +151,7 @@ impl OutsideData {
             irr: irr.then(|| {
                 let mut builder = IrrBuilder::new();
                 for ((rules, origins), member) in self.members.iter().zip(0..) {
-                    builder.add_member(IrrMember(member), *rules);
+                    builder.add_member(IrrMember(member), asn(member), *rules);
                     builder.add_origins(IrrMember(member), "AS-SET", origins.iter().copied());
                 }
                 let source = builder.add_source("IRR");

@@ -46,7 +46,7 @@ pub trait Source: Sized {
     fn change_settings(&self, settings: Self::Settings);
 
     /// Writes the last good copy if it is older than the data in force. Waits at most for `timeout`, and returns whether
-    /// it was written or was up to date. Sources that write every change at once have nothing to do.
+    /// it was written or was up to date. A source may leave out what can be fetched again.
     fn save(&self, timeout: Duration) -> bool {
         let _ = timeout;
         true

@@ -46,6 +46,11 @@ impl SourceThread {
         self.signals.raise(|wake| wake.settings = true);
     }
 
+    /// Asks for the last good copy on disk.
+    pub fn save(&self) {
+        self.signals.raise(|wake| wake.save = true);
+    }
+
     /// Returns whether the thread is running. It ends without [`stop`](Self::stop) only if it panics.
     pub fn is_running(&self) -> bool {
         !self.thread.is_finished()
@@ -137,6 +142,8 @@ pub struct SourceWake {
     pub accept: bool,
     /// The settings changed.
     pub settings: bool,
+    /// The last good copy on disk is needed.
+    pub save: bool,
 }
 
 #[cfg(test)]
@@ -161,6 +168,8 @@ mod tests {
         assert!(wakes.recv().unwrap().accept);
         thread.change_settings();
         assert!(wakes.recv().unwrap().settings);
+        thread.save();
+        assert!(wakes.recv().unwrap().save);
         assert!(thread.is_running() && thread.stop(Duration::MAX));
     }
 

@@ -395,6 +395,7 @@ impl<'a> Neighbors<'a> {
             local_pref: 100,
             as_sets: Vec::new(),
             white_list: WhiteList::new(),
+            is_unnamed: false,
             group: inherited.group,
             checks: inherited.checks,
             session: inherited.session,

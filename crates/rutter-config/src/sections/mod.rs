@@ -161,7 +161,7 @@ pub const SECTIONS: &[SectionKeys] = &[
     ),
     with_session(
         "[[dynamic-neighbor]]",
-        "Neighbors without a section of their own that connect from a known network. They are always passive. With `import = \"checks\"` and `[irr]`, the registrations of the AS numbers in `asn` are requested at the start. Those of other neighbors are requested when they connect, for their AS-SETs in `irr.peeringdb` or their own AS; until they arrive, `checks.irr` rejects the routes.",
+        "Neighbors without a section of their own that connect from a known network. They are always passive. With `import = \"checks\"` and `[irr]`, the registrations of the AS numbers in `asn` are requested at the start. Those of other neighbors are requested when they connect, for their own AS, but not for AS-SETs in `irr.peeringdb`; until they arrive, `checks.irr` rejects the routes.",
         neighbor::DYNAMIC,
     ),
 ];

@@ -37,6 +37,8 @@ pub struct Neighbor {
     pub as_sets: Vec<String>,
     /// Exceptions to `checks.irr`.
     pub white_list: WhiteList,
+    /// No section names its AS: it is a dynamic neighbor of a section that accepts any.
+    pub is_unnamed: bool,
     /// The name of the group.
     pub group: Option<String>,
     /// The checks that apply to this neighbor: its own, then those of its group, then `[checks]`, then the defaults.
@@ -115,6 +117,8 @@ impl Neighbor {
             local_pref,
             as_sets,
             white_list,
+            // It follows from the section.
+            is_unnamed: _,
             group,
             // Compared by `check_differences`.
             checks: _,
@@ -198,6 +202,7 @@ impl DynamicNeighbor {
             asn,
             kind,
             name: format!("{} AS{asn} {address}", self.template.name),
+            is_unnamed: self.asns.is_empty(),
             ..self.template.clone()
         }
     }

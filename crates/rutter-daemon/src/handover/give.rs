@@ -5,13 +5,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use rutter_api::ReloadError;
-use rutter_config::Config;
 use rutter_rib::{ClientStream, HeldTable, TableTotals};
 use rutter_wire::handover::{BadRecord, Reader, VERSION, Writer};
 
@@ -31,6 +31,8 @@ pub(crate) struct UpgradeDesk {
     requests: Mutex<Option<Sender<Reply>>>,
     progress: Mutex<Progress>,
     changed: Condvar,
+    /// A new process is being prepared.
+    is_preparing: AtomicBool,
 }
 
 type Reply = Sender<Result<String, String>>;
@@ -90,6 +92,11 @@ impl UpgradeDesk {
         result
     }
 
+    /// Returns whether a new process is being prepared. Dynamic members do not change meanwhile: it knows those of now.
+    pub(crate) fn is_preparing(&self) -> bool {
+        self.is_preparing.load(Ordering::Acquire)
+    }
+
     /// This thread has written an answer on the control socket.
     pub(crate) fn note_answer(&self) {
         let mut progress = self.progress.lock();
@@ -111,7 +118,9 @@ impl UpgradeDesk {
 /// Serves requests until [`UpgradeDesk::close`], or until another process has taken over.
 pub(crate) fn serve(shared: &Arc<Shared>, requests: &Receiver<Reply>) {
     for reply in requests {
+        shared.upgrades.is_preparing.store(true, Ordering::Release);
         let result = upgrade(shared);
+        shared.upgrades.is_preparing.store(false, Ordering::Release);
         let is_done = result.is_ok();
         match &result {
             Ok(text) => tracing::info!("{text}"),
@@ -128,7 +137,7 @@ pub(crate) fn serve(shared: &Arc<Shared>, requests: &Receiver<Reply>) {
 }
 
 fn upgrade(shared: &Arc<Shared>) -> Result<String, String> {
-    let config = Arc::clone(&shared.config.read());
+    let config = shared.config_changes.load(Ordering::Relaxed);
     check(shared)?;
     let program = shared.upgrades.program.lock().clone();
     let program = program.ok_or("this daemon is part of another program: start that again")?;
@@ -138,7 +147,7 @@ fn upgrade(shared: &Arc<Shared>) -> Result<String, String> {
     let version = successor.greet(shared)?;
     let until = Instant::now() + PATIENCE;
     loop {
-        if let Some(passed) = attempt(shared, &config, &mut successor)? {
+        if let Some(passed) = attempt(shared, config, &mut successor)? {
             let pid = successor.child.id();
             service_manager::notify(&format!("MAINPID={pid}"));
             // The successor learns from the end of the connection that this process has ended.
@@ -276,10 +285,11 @@ struct Passed {
 
 type HeldThread<'a> = MutexGuard<'a, Option<Reactor>>;
 
-/// Holds the daemon still and passes it on. `None`: it cannot be held still at this moment. After an error it goes on.
+/// Holds the daemon still and passes it on. `config` is the number of configurations before this one
+/// ([`Shared::config_changes`]). `None`: it cannot be held still at this moment. After an error it goes on.
 fn attempt(
     shared: &Shared,
-    config: &Arc<Config>,
+    config: u64,
     successor: &mut Successor,
 ) -> Result<Option<Passed>, String> {
     let Some(reloading) = shared.reloading.try_lock_for(RETRY) else {
@@ -287,7 +297,7 @@ fn attempt(
     };
     // While the new process started, somebody may have changed the file, reloaded it, or applied another one.
     check(shared)?;
-    if !Arc::ptr_eq(config, &shared.config.read()) {
+    if config != shared.config_changes.load(Ordering::Relaxed) {
         return Err(
             "the configuration changed while the new process started; run `rutter upgrade` again"
                 .to_owned(),

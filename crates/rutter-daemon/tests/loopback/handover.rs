@@ -42,6 +42,10 @@ fn next_daemon() {
         .as_str()
     {
         "crashes" => std::process::exit(3),
+        "waits" => {
+            fs::write(folder.join("waits"), "").expect("write");
+            wait_until("the test goes on", || folder.join("go").exists());
+        }
         "hangs" => std::thread::sleep(Duration::from_secs(600)),
         "speaks nonsense" => {
             let stdin = std::os::fd::AsFd::as_fd(&std::io::stdin())
@@ -211,6 +215,26 @@ fn routes_of_a_dynamic_neighbor_stay_registered_over_a_hand_over() {
     daemons.upgrade();
     three.announce(&["7.0.1.0/24"], &[]);
     expect_only(&mut two, "7.0.1.0/24");
+}
+
+/// Anybody may connect while the new process starts.
+#[test]
+fn a_dynamic_neighbor_that_connects_does_not_end_an_upgrade() {
+    let dynamic = "[irr]\nserver = \"127.0.0.1:1\"\n[[dynamic-neighbor]]\nprefix = \"127.0.1.128/25\"\n\
+                   import = \"checks\"\nexport = \"all\"\nnext-hop = \"any\"\n";
+    let daemons = Daemons::start("handover-stranger", 2, &(members() + dynamic));
+    fs::write(daemons.folder.0.join("fault"), "waits").expect("write");
+    std::thread::scope(|scope| {
+        let upgrade = scope.spawn(|| daemons.upgrade());
+        wait_until("the new process starts", || {
+            daemons.folder.0.join("waits").exists()
+        });
+        let _stranger = Speaker::establish(130, 64510, daemons.address);
+        // The daemon looks for new neighbors each second.
+        std::thread::sleep(Duration::from_secs(3));
+        fs::write(daemons.folder.0.join("go"), "").expect("write");
+        upgrade.join().expect("an upgrade");
+    });
 }
 
 #[test]

@@ -193,10 +193,11 @@ fn registrations_of_a_dynamic_neighbor_count_while_it_is_connected() {
     );
     let (_daemon, address) = start(&folder, 2, &more);
     let mut two = Speaker::establish(2, 64502, address);
-    let mut other = Speaker::establish(131, 64504, address);
-    other.announce(&["9.9.9.0/24"], &[]);
+    // The first one has data at once; later ones wait.
     let mut three = Speaker::establish(130, 64503, address);
     three.announce(&["8.8.8.0/24", "8.8.4.0/24"], &[]);
+    let mut other = Speaker::establish(131, 64504, address);
+    other.announce(&["9.9.9.0/24"], &[]);
     two.expect_table(&["8.8.8.0/24"]);
     // Nothing else follows: a reload has the same result.
     ask(&folder, Request::Reload);

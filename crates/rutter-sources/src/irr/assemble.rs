@@ -14,7 +14,8 @@ use super::wanted::Wanted;
 /// The meaning of an answer that is missing, for the members that need it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum MissingAnswers {
-    /// There never were data: the routes of the member are not checked. Those that were accepted before stay.
+    /// There never were data: the routes of the member are not checked. Those that were accepted before stay. An unnamed
+    /// member is left out.
     SwitchOff,
     /// The data are a last good copy, which lacks the member: it is left out, and its routes are rejected.
     LeaveOut,
@@ -41,8 +42,8 @@ pub(crate) fn assemble(
         let is_known = || sets.iter().all(|set| is_known(settings, store, set));
         if missing != MissingAnswers::AddNothing && !is_known() {
             left_out = true;
-            if missing == MissingAnswers::SwitchOff {
-                builder.add_unchecked_member(IrrMember(*number));
+            if missing == MissingAnswers::SwitchOff && !member.is_unnamed {
+                builder.add_unchecked_member(IrrMember(*number), member.asn);
             }
             continue;
         }
@@ -67,7 +68,7 @@ pub(crate) fn assemble(
 }
 
 fn add_member(builder: &mut IrrBuilder, number: IrrMember, member: &IrrMemberSettings) {
-    builder.add_member(number, member.rules);
+    builder.add_member(number, member.asn, member.rules);
     builder.add_white_origins(number, member.white_asns.iter().copied());
     builder.add_white_prefixes(number, WHITE_LIST, member.white_prefixes.iter().copied());
     builder.add_white_routes(number, WHITE_LIST, member.white_routes.iter().copied());

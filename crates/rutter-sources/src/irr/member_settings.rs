@@ -9,6 +9,9 @@ pub struct IrrMemberSettings {
     pub asn: u32,
     /// Its AS-SETs, such as `AS-FOO`, `RIPE::AS-FOO` or `AS64500`. If there are none, the AS-SETs in PeeringDB count.
     pub as_sets: Vec<String>,
+    /// A neighbor that is a member while it is connected, and whose AS the configuration does not name. Its routes are
+    /// rejected until its data arrive, also before the first data of all. The last good copy is not written for it alone.
+    pub is_unnamed: bool,
     /// The rules for its routes.
     pub rules: IrrRules,
     /// Origins that count as members of the AS-SETs.

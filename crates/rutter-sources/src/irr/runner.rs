@@ -1,6 +1,7 @@
 //! The thread of the IRR source: it refreshes, decides, publishes and keeps the copy on disk.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -27,6 +28,8 @@ pub(crate) struct Shared {
     pub status: Mutex<Vec<SourceStatus>>,
     /// The data that would be in force if an operator accepted what is refused.
     pub refused: Mutex<Option<Arc<IrrData>>>,
+    /// The copy on disk lacks answers about unnamed members.
+    pub is_unsaved: AtomicBool,
 }
 
 /// The state of the thread.
@@ -51,6 +54,9 @@ enum Scope {
     All,
     /// Answers that are not known.
     Missing,
+    /// Answers that are not known, after a change of unnamed members alone: strangers must not set how often a copy is
+    /// written.
+    MissingOfUnnamed,
 }
 
 impl<P: Fn(Arc<IrrData>)> Runner<P> {
@@ -79,11 +85,15 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
                 return;
             };
             let mut is_due = wake.refresh || Instant::now() >= next;
+            let mut scope = Scope::Missing;
             if wake.settings {
                 let settings = self.shared.settings.lock().clone();
                 // Other servers have other answers.
                 is_due |= settings.servers != self.settings.servers;
                 is_due |= settings.sources != self.settings.sources;
+                if settings.differs_in_unnamed_alone(&self.settings) && !wake.accept {
+                    scope = Scope::MissingOfUnnamed;
+                }
                 self.settings = settings;
             }
             let accepted = wake.accept && self.refusals.accept(&mut self.store);
@@ -96,8 +106,11 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
                 self.refresh(signals, Scope::All, accepted || wake.settings);
                 next = start + self.pause();
             } else if accepted || wake.settings {
-                self.refresh(signals, Scope::Missing, true);
+                self.refresh(signals, scope, true);
                 next = next.min(Instant::now() + self.pause());
+            }
+            if wake.save && self.shared.is_unsaved.load(Ordering::Acquire) {
+                self.save();
             }
         }
     }
@@ -185,7 +198,10 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
         // A copy without a complete refresh would say that the other members are new.
         let is_news = changed || (went_through && scope == Scope::All);
         if is_news && self.report.updated_at.is_some() {
-            self.save();
+            match scope {
+                Scope::MissingOfUnnamed => self.shared.is_unsaved.store(true, Ordering::Release),
+                _ => self.save(),
+            }
         }
         self.show();
     }
@@ -215,7 +231,7 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
             shared.set_progress(&format!("{done} of {total} AS-SETs"));
         });
         let mut origins = store.needed_origins(wanted, View::Next);
-        if scope == Scope::Missing {
+        if scope != Scope::All {
             origins.retain(|origin| is_unknown(store.origins.get(origin)));
         }
         let mut origins: Vec<u32> = origins.into_iter().collect();
@@ -303,6 +319,7 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
             warn!("irr: the last good copy is not written: {why}");
         }
         self.report.copy_error = error;
+        self.shared.is_unsaved.store(false, Ordering::Release);
     }
 
     fn overview(&self) -> Overview<'_> {
@@ -328,6 +345,7 @@ impl Shared {
             settings: Mutex::new(settings),
             status: Mutex::new(vec![status]),
             refused: Mutex::new(None),
+            is_unsaved: AtomicBool::new(false),
         }
     }
 

@@ -39,6 +39,23 @@ pub struct IrrSettings {
     pub retry: Duration,
 }
 
+impl IrrSettings {
+    /// Returns whether nothing but unnamed members differs.
+    pub(crate) fn differs_in_unnamed_alone(&self, other: &IrrSettings) -> bool {
+        let named = |settings: &IrrSettings| {
+            let mut settings = settings.clone();
+            let members = settings.members.iter_mut();
+            for member in members.filter(|m| m.as_ref().is_some_and(|m| m.is_unnamed)) {
+                *member = None;
+            }
+            let last = settings.members.iter().rposition(Option::is_some);
+            settings.members.truncate(last.map_or(0, |last| last + 1));
+            settings
+        };
+        self != other && named(self) == named(other)
+    }
+}
+
 impl Default for IrrSettings {
     /// No servers, files and members, and the configuration's defaults.
     fn default() -> Self {

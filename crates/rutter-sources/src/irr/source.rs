@@ -3,7 +3,8 @@
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use rutter_irr::IrrData;
@@ -22,8 +23,9 @@ use crate::{LastGood, Source, SourceState, SourceStatus, SourceThread};
 /// * Data that shrank too much wait for [`accept`](Source::accept). An AS-SET that became empty, or lost many entries, is
 ///   refused alone.
 /// * Before the first complete refresh, the routes of a member of which an answer is missing are not checked. If there is
-///   a last good copy, such a member is new: it is left out of the data, and its routes are rejected. Later, missing
-///   answers of a member add nothing.
+///   a last good copy, such a member is new: it is left out of the data, and its routes are rejected. An unnamed member
+///   always is. Later, missing answers of a member add nothing.
+/// * Other unnamed members change the copy on disk with the next refresh, or when [`save`](Source::save) asks for it.
 #[derive(Debug)]
 pub struct IrrSource {
     thread: SourceThread,
@@ -95,6 +97,18 @@ impl Source for IrrSource {
     fn change_settings(&self, settings: IrrSettings) {
         *self.shared.settings.lock() = settings;
         self.thread.change_settings();
+    }
+
+    /// A copy that lacks unnamed members is written now. Their routes can do without it, so nobody has to wait longer.
+    fn save(&self, timeout: Duration) -> bool {
+        let until = Instant::now() + timeout;
+        if self.shared.is_unsaved.load(Ordering::Acquire) {
+            self.thread.save();
+        }
+        while self.shared.is_unsaved.load(Ordering::Acquire) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        true
     }
 
     fn stop(self, timeout: Duration) -> bool {

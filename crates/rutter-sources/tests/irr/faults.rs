@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use rutter_irr::IrrMember;
 use rutter_sources::{Source, SourceState};
 
 use crate::bench::{Bench, Folder, settings};
@@ -203,10 +204,17 @@ fn members_of_whom_nothing_was_ever_known_are_not_checked() {
     // No server answers: only the list is known.
     let mut settings = settings(&["127.0.0.1:1"], &members);
     settings.files = vec![("AS64503".to_owned(), list)];
+    let mut stranger = settings.members[0].clone().unwrap();
+    (stranger.asn, stranger.is_unnamed) = (64_520, true);
+    settings.members.push(Some(stranger));
     let mut bench = Bench::start(settings, &folder);
     bench.next();
     assert!(bench.accepts(0, "192.0.2.0/24", 64_999), "not checked");
     assert!(!bench.accepts(1, "192.0.2.0/24", 64_503), "checked");
+    let data = bench.data.as_ref().unwrap();
+    let is_left_out = |number, asn| data.of_member(IrrMember(number), asn).is_none();
+    assert!(is_left_out(2, 64_520) && !is_left_out(0, 64_500));
+    assert!(is_left_out(0, 64_520), "the number is of another AS");
     let whole = bench.wait_state(SourceState::Failing);
     assert!(whole.detail.contains("routes are not checked"), "{whole:?}");
     assert!(

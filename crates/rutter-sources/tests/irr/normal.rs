@@ -1,5 +1,8 @@
 //! Servers that work: fetching, sharing and publishing.
 
+use std::time::Duration;
+
+use rutter_irr::IrrMember;
 use rutter_sources::{Source, SourceState};
 
 use crate::bench::{Bench, Folder, settings};
@@ -115,6 +118,33 @@ fn a_reload_fetches_only_what_is_new() {
     );
     assert!(server.queries().is_empty());
     assert_eq!(bench.whole().refused, None);
+}
+
+/// Strangers come as often as they like. The copy on disk changes when an upgrade needs it.
+#[test]
+fn members_that_nobody_names_do_not_write_the_copy() {
+    let (server, folder) = (FakeIrrd::start(&OBJECTS), Folder::new());
+    let foo: (u32, &[&str]) = (64_500, &["AS-FOO"]);
+    let named = settings(&[&server.address], &[foo]);
+    let mut bench = Bench::start(named.clone(), &folder);
+    bench.next();
+    bench.wait_state(SourceState::Live);
+    let copy = || std::fs::read(folder.0.join("irr")).unwrap();
+    let before = copy();
+    let mut with_stranger = named.clone();
+    let mut stranger = named.members[0].clone().unwrap();
+    stranger.asn = 64_510;
+    stranger.as_sets = vec!["AS64510".to_owned()];
+    stranger.is_unnamed = true;
+    with_stranger.members.push(Some(stranger));
+    bench.source.change_settings(with_stranger);
+    let data = bench.next();
+    assert!(data.of_member(IrrMember(1), 64_510).is_some());
+    bench.source.change_settings(named.clone());
+    let data = bench.next();
+    assert!(data.of_member(IrrMember(1), 64_510).is_none());
+    assert_eq!(copy(), before);
+    assert!(bench.source.save(Duration::from_secs(60)));
 }
 
 #[test]
