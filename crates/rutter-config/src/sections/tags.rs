@@ -134,7 +134,9 @@ fn reject_cause_map(item: &Item<'_>) -> Option<BTreeMap<u16, Vec<Notation>>> {
     let mut map = BTreeMap::new();
     for (number, item) in entries {
         let is_code = |code: &u16| RejectReason::ALL.iter().any(|one| one.code() == *code);
-        match number.parse().ok().filter(is_code) {
+        // `07` would be a second entry of the reason 7.
+        let code = number.parse().ok().filter(is_code);
+        match code.filter(|code| number == code.to_string()) {
             Some(code) => drop(map.insert(code, plain(&item).unwrap_or_default())),
             None => item.error(
                 format!("`{number}` is not the number of a reason"),
