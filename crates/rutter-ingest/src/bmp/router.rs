@@ -266,7 +266,7 @@ impl Router {
     }
 
     /// Takes a Peer Up for a session whose routes came before it. They stay, under the name that they have. Returns
-    /// `false` if there is no such session.
+    /// `false` if there is no such session, or if it has another AS.
     fn adopt(&mut self, up: &PeerUp<'_>, unix_us: u64) -> bool {
         let Some((session, _)) = self.sessions.get_mut(&Key::of(&up.peer)) else {
             return false;
@@ -275,7 +275,7 @@ impl Router {
         let Some(known) = &mut session.views[index(view)] else {
             return false;
         };
-        if !session.is_implied {
+        if !session.is_implied || session.asn != up.peer.asn {
             return false;
         }
         session.is_implied = false;
@@ -338,7 +338,7 @@ impl Router {
             self.unknown.push(key);
             tracing::warn!(
                 router = %self.name, peer = %session_name(header, None),
-                "the router reports routes, but has sent no Peer Up for their session: they are not shown"
+                "the router reports routes, but there is no Peer Up in force for their session: they are not shown"
             );
         }
     }

@@ -87,8 +87,7 @@ fn routes_without_a_peer_up_are_logged_once_for_each_session() {
         }
         assert_eq!(router.status().unknown, 5);
     });
-    let why =
-        "the router reports routes, but has sent no Peer Up for their session: they are not shown";
+    let why = "the router reports routes, but there is no Peer Up in force for their session: they are not shown";
     let expected = ["192.0.2.11", "192.0.2.12"].map(|peer| format!("{why}: {peer}"));
     assert_eq!(*log.0.lock().expect("the log"), expected);
 }
