@@ -105,15 +105,16 @@ impl Receiver {
             ReadOutcome::Bytes { total, new } => {
                 self.bytes_in_turn += new;
                 connection.share.count(new, driver.now_ms);
+                let is_busy = connection.share.is_used(driver.now_ms);
                 if let Some(peer) = driver.peers.get_mut(key.slot) {
                     peer.status.received.count_bytes(new);
                 }
                 let updates = self.split_messages(driver, key, &input[..total]);
                 driver.check_memory(key.slot, new);
-                if updates > 0 && new <= SINGLE_CHANGES {
+                if updates > 0 && new <= SINGLE_CHANGES && !is_busy {
                     let until_ms = driver.now_ms + SMALL_SHARES_MS;
                     let shared = &driver.shared.small_shares_until_ms;
-                    shared.store(until_ms, Ordering::Relaxed);
+                    shared.fetch_max(until_ms, Ordering::Relaxed);
                 }
             }
             ReadOutcome::Closed(error) => {
