@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Pairs share the daemon's threads with the attackers: the worst pair is on the thread of the attackers, the best pair is
-//! not. [`placement`] has the members of each.
+//! not. `placement` has the members of each.
 
 mod attack;
 mod pair;
