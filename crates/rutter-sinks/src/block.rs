@@ -61,7 +61,7 @@ impl Block {
         }
     }
 
-    /// Decodes a block of [`BlockWriter::finish`]; `None` if it is corrupt.
+    /// Decodes a block of `BlockWriter::finish`; `None` if it is corrupt.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         read(&mut ByteReader(bytes)).ok()
     }
