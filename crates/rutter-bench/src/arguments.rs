@@ -145,7 +145,8 @@ pub struct Bench {
 
     /// After the load, let the installed version of Rutter take over N times, and measure the pause, the memory and the
     /// UPDATEs
-    #[arg(long, value_name = "N", conflicts_with = "attach")]
+    // The timed prefix is not registered, so the checks would reject it.
+    #[arg(long, value_name = "N", conflicts_with_all = ["attach", "checks"])]
     pub upgrade: Option<usize>,
 
     /// After the load, set an import policy that rejects longer paths, and restore the old one; then an export policy

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
@@ -256,21 +257,34 @@ impl Stage<'_> {
     /// Announces the timed prefix until another process has taken over.
     fn take_over(&self, socket: &Path, rss: u64) -> Result<(Pid, DuringUpgrade), FleetError> {
         let (fleet, subject) = (&*self.fleet, &*self.subject);
-        let mut seen = DuringUpgrade {
-            peak_rss: rss,
-            ..DuringUpgrade::default()
-        };
+        let mut seen = DuringUpgrade::default();
         let pid = subject.pid().unwrap_or(0);
+        let has_ended = AtomicBool::new(false);
         std::thread::scope(|threads| {
             let upgrading = threads.spawn(|| control::upgrade(socket, pid));
-            while !upgrading.is_finished() {
-                let times = fleet.probe(PROBES)?;
-                seen.probes += times.len() as u64;
-                seen.pause = times.into_iter().max().unwrap_or_default().max(seen.pause);
-                seen.peak_rss = seen.peak_rss.max(subject.usage().rss);
-            }
+            // An announcement waits for the whole pause, so another thread looks at the memory.
+            let looking = threads.spawn(|| {
+                let mut peak = rss;
+                while !has_ended.load(Ordering::Acquire) {
+                    peak = peak.max(subject.usage().rss);
+                    std::thread::sleep(BETWEEN_LOOKS);
+                }
+                peak
+            });
+            let mut announce = || -> Result<(), FleetError> {
+                while !upgrading.is_finished() {
+                    let times = fleet.probe(PROBES)?;
+                    seen.probes += times.len() as u64;
+                    seen.pause = times.into_iter().max().unwrap_or_default().max(seen.pause);
+                }
+                Ok(())
+            };
+            let announced = announce();
+            has_ended.store(true, Ordering::Release);
+            seen.peak_rss = looking.join().unwrap_or(rss);
             let gone = |_| io::Error::other("the upgrade's thread panicked");
             let successor = upgrading.join().map_err(gone).flatten();
+            announced?;
             Ok((successor?, seen))
         })
     }
@@ -344,8 +358,9 @@ struct DuringUpgrade {
     peak_rss: u64,
 }
 
-/// Announcements between two looks at the memory.
+/// Announcements between two looks at the upgrade.
 const PROBES: u32 = 10;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 const SLOW_OCTETS: usize = 4096;
 /// Paths have 2 to 6 AS numbers.
 const SHORT_PATH: u8 = 4;
