@@ -63,7 +63,8 @@ fn connected(shared: &Shared, config: &Config) -> BTreeMap<IpAddr, Asn> {
         .collect()
 }
 
-/// Gives numbers to new members, and requests their data. The routes of a neighbor whose number changes are evaluated again.
+/// Gives numbers to new members, and requests their data. The routes of a neighbor whose number changes are evaluated
+/// again.
 fn change(shared: &Arc<Shared>, members: BTreeSet<Member>) {
     let _one_at_a_time = shared.reloading.lock();
     let old = Arc::clone(&shared.config.read());
@@ -77,7 +78,7 @@ fn change(shared: &Arc<Shared>, members: BTreeSet<Member>) {
 /// The members beside those that are connected and have data.
 #[derive(Default)]
 struct Members {
-    /// Those that have left: one AS for each address, with the time.
+    /// The last AS of each address that has left, with the time.
     left: HashMap<IpAddr, (Asn, Instant)>,
     /// The connected neighbors for which there was no room.
     without_room: usize,
@@ -199,7 +200,7 @@ mod tests {
         // One that has data keeps them.
         let full = members.wanted(&known, connected(0..10 + most), start);
         assert_eq!((full, members.without_room), (known.clone(), 10));
-        // Those that have left give way, the earliest first.
+        // Members that have left give way, the earliest first.
         let less = members.wanted(&known, connected(11..10 + most), start);
         assert_eq!(less, known, "there is room for one that has left");
         let now = start + Duration::from_secs(1);

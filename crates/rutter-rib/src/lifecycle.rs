@@ -182,7 +182,7 @@ impl Rib {
         self.changed();
     }
 
-    /// Ends the epoch of a session's routes. Those that were stale before are removed (RFC 4724 §4.2).
+    /// Ends the epoch of a session's routes. Routes that were stale before are removed (RFC 4724 §4.2).
     fn end_epoch(&self, peer: PeerId, family: Family, retain: Retain, sweeper: &mut Sweeper) {
         let mut topology = self.topology.write();
         let Some(held) = topology.peer_mut(peer) else {

@@ -299,7 +299,7 @@ impl Rewriter<'_, '_> {
     }
 
     /// The codes of the attributes that the result must contain and the set does not, ascending. [`Rewriter::pass`]
-    /// changes those that the set has: a neighbor may have sent its attributes in any order (RFC 4271 §5).
+    /// changes the attributes that the set has. A neighbor may have sent them in any order (RFC 4271 §5).
     fn attributes_to_add(&self, family: Family) -> std::iter::Peekable<std::vec::IntoIter<u8>> {
         let mut codes = Vec::new();
         if self.new_ipv4_next_hop().is_some() && family == Family::Ipv4Unicast {

@@ -14,7 +14,7 @@ use super::wanted::Wanted;
 /// The meaning of an answer that is missing, for the members that need it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum MissingAnswers {
-    /// There never were data: the routes of the member are not checked. Those that were accepted before stay. An unnamed
+    /// There never were data: the routes of the member are not checked. Routes that were accepted before stay. An unnamed
     /// member is left out.
     SwitchOff,
     /// The data are a last good copy, which lacks the member: it is left out, and its routes are rejected.
