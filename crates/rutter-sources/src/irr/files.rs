@@ -2,7 +2,10 @@
 
 use std::fs::{File, Metadata};
 use std::io::Read;
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::available_parallelism;
 
 use rutter_irr::{ListEntry, ParseFileError, PeeringDb};
 
@@ -37,28 +40,71 @@ pub(crate) fn read_files(settings: &IrrSettings, store: &mut IrrStore) {
     let is_known = |key: &FileKey| files(settings).any(|(known, _)| known == *key);
     store.files.retain(|key, _| is_known(key));
     store.stamps.retain(|key, _| is_known(key));
+    let mut changed = Vec::new();
     for (key, path) in files(settings) {
         let former = store.stamps.remove(&key);
-        let record = store.files.entry(key.clone()).or_default();
+        // Before the file is read: a change during that is found the next time.
         let stamp = metadata(path).ok().and_then(|metadata| {
             let now = unix_seconds();
             FileStamp::new(path, &metadata, now)
         });
         if stamp.is_some() && stamp == former {
-            record.confirm();
+            store.files.entry(key.clone()).or_default().confirm();
+            store.stamps.extend(stamp.map(|stamp| (key, stamp)));
         } else {
-            match read(&key, path) {
-                Ok(content) => record.offer(content),
-                Err(why) => {
-                    record.error = Some(format!("{}: {why}", path.display()));
-                    continue;
-                }
-            }
-        }
-        if let Some(stamp) = stamp {
-            store.stamps.insert(key, stamp);
+            changed.push((key, path, stamp));
         }
     }
+    let contents = read_all(&changed);
+    for ((key, path, stamp), content) in changed.into_iter().zip(contents) {
+        let record = store.files.entry(key.clone()).or_default();
+        match content {
+            Ok(content) => {
+                record.offer(content);
+                store.stamps.extend(stamp.map(|stamp| (key, stamp)));
+            }
+            Err(why) => record.error = Some(format!("{}: {why}", path.display())),
+        }
+    }
+}
+
+type ChangedFile<'a> = (FileKey, &'a Path, Option<FileStamp>);
+
+/// Reads files on several threads, but leaves half of the cores to the sessions. Returns their contents in the order of
+/// the files.
+fn read_all(files: &[ChangedFile<'_>]) -> Vec<Result<FileContent, String>> {
+    let cores = available_parallelism().map_or(1, usize::from);
+    let threads = (cores / 2).clamp(1, MAX_READERS).min(files.len());
+    let next = AtomicUsize::new(0);
+    let read_some = || {
+        let mut contents = Vec::new();
+        while let Some((at, (key, path, _))) = take(&next, files) {
+            contents.push((at, read(key, path)));
+        }
+        contents
+    };
+    let mut contents = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads)
+            .map_while(|_| {
+                let name = "source-irr-file".to_owned();
+                let builder = std::thread::Builder::new().name(name);
+                builder.spawn_scoped(scope, read_some).ok()
+            })
+            .collect();
+        let mut contents = read_some();
+        for other in others {
+            contents.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        contents
+    });
+    contents.sort_unstable_by_key(|(at, _)| *at);
+    contents.into_iter().map(|(_, content)| content).collect()
+}
+
+/// Takes the next item with its position.
+fn take<'a, T>(next: &AtomicUsize, items: &'a [T]) -> Option<(usize, &'a T)> {
+    let at = next.fetch_add(1, Ordering::Relaxed);
+    Some((at, items.get(at)?))
 }
 
 fn read(key: &FileKey, path: &Path) -> Result<FileContent, String> {
@@ -120,5 +166,7 @@ fn dump(rows: PrefixOrigins) -> FileContent {
 
 /// The longest file in bytes.
 const MAX_FILE: u64 = 512 << 20;
+/// The most threads that read files.
+const MAX_READERS: usize = 4;
 /// The most rows of a file.
 pub(crate) const MAX_ROWS: usize = 4_000_000;
