@@ -183,9 +183,10 @@ impl<N: FamilyPrefix> FamilyTable<N> {
     }
 }
 
-/// Sorts registrations. Comparing whole rows would mispredict branches: most rows differ in their prefix.
+/// Sorts registrations. Comparing whole rows would mispredict branches: most rows differ in their prefix. The lists of
+/// members are mostly in order, and a stable sort merges what is in order.
 fn sort<N: FamilyPrefix>(raw: &mut [RawEntry<N>]) {
-    raw.sort_unstable_by_key(|raw| raw.prefix.sort_key());
+    raw.sort_by_key(|raw| raw.prefix.sort_key());
     let prefixes = raw.chunk_by_mut(|one, other| one.prefix == other.prefix);
     prefixes.for_each(<[_]>::sort_unstable);
 }
