@@ -15,6 +15,12 @@ pub enum PathRole {
     Vrps,
     /// A list of an AS-SET or of a member.
     IrrList,
+    /// ARIN's whois dump.
+    ArinDump,
+    /// The dump of registro.br.
+    RegistroBrDump,
+    /// A dump of PeeringDB's networks.
+    PeeringDbDump,
     /// Any other file to read.
     Data,
     /// A folder to write to; created if missing.

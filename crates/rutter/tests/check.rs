@@ -160,6 +160,35 @@ fn missing_files_that_may_appear_later_are_warnings() {
 }
 
 #[test]
+fn dumps_with_another_form_are_warnings() {
+    let place = TestFolder::new("dumps");
+    let irr = "[irr]\nserver = \"whois.example.net\"\narin-whois = \"arin.json\"\nregistro-br = \"br.txt\"\n\
+               peeringdb = \"pdb.json\"\n";
+    place.write("arin.json", "{\"json_schema\": \"9\"}");
+    place.write("br.txt", "AS64500|holder\n");
+    place.write("pdb.json", "{\"data\": []}");
+    let (good, stderr) = place.check(irr);
+    assert!(good, "{stderr}");
+    for (key, part) in [
+        (
+            "irr.arin-whois",
+            "arin.json: line 1: missing field `source`",
+        ),
+        (
+            "irr.registro-br",
+            "br.txt: line 1: the line has fewer than 3 fields",
+        ),
+        ("irr.peeringdb", "pdb.json has no entries that Rutter uses"),
+    ] {
+        let finding = format!("warning: {key}: {part}");
+        assert!(stderr.contains(&finding), "{finding}\n{stderr}");
+    }
+    place.write("br.txt", "AS64500|holder|1|192.0.2.0/24\n");
+    let (_, stderr) = place.check(irr);
+    assert!(!stderr.contains("registro-br"), "{stderr}");
+}
+
+#[test]
 fn a_file_is_not_a_folder() {
     let place = TestFolder::new("folder");
     place.write("file", "");

@@ -33,13 +33,13 @@ section! {
             => files: Vec<(String, PathBuf)> = Vec::new(), read files;
         /// ARIN's whois dump as JSON; its prefixes count as route objects.
         "arin-whois": "path", default "none", reload AtOnce
-            => arin_whois: Option<PathBuf> = None, read dump;
+            => arin_whois: Option<PathBuf> = None, read |i| i.named(PathRole::ArinDump).map(Some);
         /// The dump of registro.br; its prefixes count as route objects.
         "registro-br": "path", default "none", reload AtOnce
-            => registro_br: Option<PathBuf> = None, read dump;
+            => registro_br: Option<PathBuf> = None, read |i| i.named(PathRole::RegistroBrDump).map(Some);
         /// A dump of PeeringDB's networks as JSON, for the AS-SETs of members without `as-sets`.
         "peeringdb": "path", default "none", reload AtOnce
-            => peeringdb: Option<PathBuf> = None, read dump;
+            => peeringdb: Option<PathBuf> = None, read |i| i.named(PathRole::PeeringDbDump).map(Some);
         /// A valid ROA counts as a route object, if its origin is in the member's AS-SETs. It needs `[rpki]`.
         "roas-as-route-objects": "true, false", default "false", reload AtOnce
             => roas_as_route_objects: bool = false, read Item::bool;
@@ -152,10 +152,6 @@ fn files(item: &Item<'_>) -> Option<Vec<(String, PathBuf)>> {
         }
     }
     Some(files)
-}
-
-fn dump(item: &Item<'_>) -> Option<Option<PathBuf>> {
-    item.named(PathRole::Data).map(Some)
 }
 
 /// Reads the name of an AS-SET, with a database before it if it is not unique: `RIPE::AS-FOO`, `AS64500:AS-FOO`.

@@ -107,7 +107,8 @@ fn take<'a, T>(next: &AtomicUsize, items: &'a [T]) -> Option<(usize, &'a T)> {
     Some((at, items.get(at)?))
 }
 
-fn read(key: &FileKey, path: &Path) -> Result<FileContent, String> {
+/// Reads one file.
+pub(crate) fn read(key: &FileKey, path: &Path) -> Result<FileContent, String> {
     let text = read_bounded(path)?;
     parse(key, &text).map_err(|error| error.to_string())
 }

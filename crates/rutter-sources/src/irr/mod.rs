@@ -6,6 +6,7 @@ mod bgpq4_json;
 mod copy;
 mod data_of_files;
 mod decision;
+mod dump;
 mod fetch;
 mod file_stamp;
 mod files;
@@ -31,6 +32,7 @@ mod whois_dumps;
 
 pub use as_set_limits::AsSetLimits;
 pub use data_of_files::data_of_files;
+pub use dump::IrrDump;
 pub use irrd_limits::IrrdLimits;
 pub use irrd_reply::{IrrdReply, IrrdReplyError};
 pub use list_file::ListSummary;

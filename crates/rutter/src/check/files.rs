@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::fs::{Access, FsWord, access, statfs};
 use rutter_config::{ConfigError, NamedPath, PathRole, Severity};
-use rutter_sources::irr::ListSummary;
+use rutter_sources::irr::{IrrDump, ListSummary};
 use rutter_sources::rpki::read_vrps;
 
 use crate::other_program;
@@ -23,6 +23,9 @@ fn one(named: &NamedPath) -> Option<ConfigError> {
         PathRole::PrivateKey => pem(named, "private key", KEYS),
         PathRole::Vrps => vrps(named),
         PathRole::IrrList => list(named),
+        PathRole::ArinDump => dump(named, IrrDump::Arin),
+        PathRole::RegistroBrDump => dump(named, IrrDump::RegistroBr),
+        PathRole::PeeringDbDump => dump(named, IrrDump::PeeringDb),
         PathRole::Data => data(named),
         PathRole::Folder => folder(named, &named.path),
         PathRole::Socket => folder(named, named.path.parent()?),
@@ -88,6 +91,23 @@ fn list(named: &NamedPath) -> Option<ConfigError> {
         )),
         _ => None,
     }
+}
+
+/// Checks a dump. An unreadable or empty one is a warning, because the daemon runs without it.
+fn dump(named: &NamedPath, dump: IrrDump) -> Option<ConfigError> {
+    let path = named.path.display();
+    let (message, hint) = match dump.count(&named.path) {
+        Ok(1..) => return None,
+        Ok(0) => (
+            format!("{path} has no entries that Rutter uses"),
+            "download it again, or remove the key",
+        ),
+        Err(why) => (
+            format!("{path}: {why}"),
+            "until it can be read, the last good copy counts",
+        ),
+    };
+    Some(named.finding(Severity::Warning, message, hint))
 }
 
 /// Checks another file to read. The daemon runs without it.
