@@ -26,7 +26,8 @@ pub fn measure(fleet: &Fleet, rounds: u32) -> Result<Option<Latency>, FleetError
     Ok(summary(fleet.probe(rounds)?))
 }
 
-fn summary(mut times: Vec<Duration>) -> Option<Latency> {
+/// The quantiles of these times; `None` if there are none.
+pub(crate) fn summary(mut times: Vec<Duration>) -> Option<Latency> {
     times.sort_unstable();
     let last = times.len().checked_sub(1)?;
     let ms = |at: usize| times[at.min(last)].as_secs_f64() * 1e3;

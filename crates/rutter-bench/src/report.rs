@@ -228,6 +228,15 @@ fn scenes(f: &mut fmt::Formatter<'_>, measured: &[under_load::Measured]) -> fmt:
             change(one.during),
             change(one.after)
         )?;
+        if let Some(answers) = &one.answers {
+            answers.times.iter().try_for_each(|times| {
+                writeln!(
+                    f,
+                    "    answers: p50 / p99 / slowest {:.0} / {:.0} / {:.0} ms; refused for a second: {}",
+                    times.p50_ms, times.p99_ms, times.max_ms, answers.refused
+                )
+            })?;
+        }
         one.trouble
             .iter()
             .try_for_each(|text| writeln!(f, "    {text}"))?;

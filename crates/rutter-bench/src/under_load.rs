@@ -5,14 +5,16 @@
 
 mod postgres;
 mod scene;
+mod visitors;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
 pub use scene::Scene;
+pub use visitors::Answers;
 
 use crate::latency::{self, Latency};
 use crate::scenario::Subject;
@@ -25,6 +27,8 @@ pub struct Measured {
     pub scene: Scene,
     /// How often it was repeated.
     pub times: u64,
+    /// The answers that a scene with visitors received.
+    pub answers: Option<Answers>,
     /// The latency before the scene.
     pub quiet: Latency,
     /// The latency during the scene.
@@ -80,10 +84,13 @@ fn play(
         stop.store(true, Ordering::Release);
         (during, acting.join())
     });
-    let (times, trouble) = match done {
-        Ok(Ok(times)) => (times, None),
-        Ok(Err(error)) => (0, Some(error.to_string())),
-        Err(_) => (0, Some("the scene's thread panicked".to_owned())),
+    let (done, trouble) = match done {
+        Ok(Ok(done)) => (done, None),
+        Ok(Err(error)) => (Done::default(), Some(error.to_string())),
+        Err(_) => (
+            Done::default(),
+            Some("the scene's thread panicked".to_owned()),
+        ),
     };
     thread::sleep(BETWEEN);
     let after = latency::measure(fleet, rounds)?;
@@ -91,7 +98,8 @@ fn play(
     Ok(match all {
         (Some(quiet), Some(during), Some(after)) => Some(Measured {
             scene,
-            times,
+            times: done.times,
+            answers: done.answers,
             quiet,
             during,
             after,
@@ -99,4 +107,38 @@ fn play(
         }),
         _ => None,
     })
+}
+
+/// What a scene did.
+#[derive(Debug, Default)]
+pub(crate) struct Done {
+    /// How often it was repeated.
+    times: u64,
+    answers: Option<Answers>,
+}
+
+impl From<u64> for Done {
+    fn from(times: u64) -> Self {
+        Done {
+            times,
+            answers: None,
+        }
+    }
+}
+
+impl From<Answers> for Done {
+    fn from(answers: Answers) -> Self {
+        Done {
+            times: answers.times.map_or(0, |times| times.rounds as u64),
+            answers: Some(answers),
+        }
+    }
+}
+
+/// Waits, but not longer than until `stop` is set.
+fn pause(stop: &AtomicBool, length: Duration) {
+    let until = Instant::now() + length;
+    while Instant::now() < until && !stop.load(Ordering::Acquire) {
+        thread::sleep(Duration::from_millis(10));
+    }
 }

@@ -446,7 +446,7 @@ fn own_folder() -> io::Result<PathBuf> {
     Err(io::Error::other("no free folder name"))
 }
 
-fn free_port() -> io::Result<u16> {
+pub(crate) fn free_port() -> io::Result<u16> {
     let socket = std::net::TcpListener::bind((LISTEN, 0))?;
     Ok(socket.local_addr()?.port())
 }
@@ -457,7 +457,7 @@ fn in_folder(program: &Path) -> Command {
 
 /// Parsing the filters of a large exchange takes minutes.
 const LISTEN_TIMEOUT: Duration = Duration::from_secs(300);
-const LISTEN: Ipv4Addr = Ipv4Addr::LOCALHOST;
+pub(crate) const LISTEN: Ipv4Addr = Ipv4Addr::LOCALHOST;
 const ROUTER_ID: Ipv4Addr = Ipv4Addr::new(10, 99, 255, 254);
 
 fn local_asn() -> u32 {

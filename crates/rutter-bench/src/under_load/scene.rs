@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -17,6 +17,7 @@ use crate::scenario::Subject;
 use crate::speaker::{Fleet, FleetError};
 
 use super::postgres::QueryLoad;
+use super::{Done, pause, visitors};
 
 /// A kind of load besides routing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
@@ -26,6 +27,8 @@ pub enum Scene {
     Show,
     /// Four readers query sessions, memory and status, as a metrics endpoint does.
     Readers,
+    /// 200 users of the looking glass and 10 clients of the REST interface ask as fast as they are answered.
+    Visitors,
     /// SQL: all routes are counted by origin, repeatedly.
     Aggregate,
     /// SQL: longest matches of addresses, one after the other.
@@ -44,9 +47,10 @@ pub enum Scene {
 
 impl Scene {
     /// All scenes, in the order in which they are played.
-    pub const ALL: [Scene; 9] = [
+    pub const ALL: [Scene; 10] = [
         Scene::Show,
         Scene::Readers,
+        Scene::Visitors,
         Scene::Aggregate,
         Scene::LongestMatch,
         Scene::Dump,
@@ -61,6 +65,7 @@ impl Scene {
         match self {
             Scene::Show => "all routes are shown",
             Scene::Readers => "4 readers of sessions and memory",
+            Scene::Visitors => "200 looking-glass users, 10 API clients",
             Scene::Aggregate => "SQL: all routes by origin",
             Scene::LongestMatch => "SQL: longest matches",
             Scene::Dump => "MRT dumps of the table",
@@ -78,37 +83,43 @@ impl Scene {
             Scene::Slow => clients > SLOW,
             Scene::Show => kind
                 .is_some_and(|kind| kind.is_rutter() || matches!(kind, Kind::Bird | Kind::Bird3)),
-            Scene::Readers | Scene::Dump | Scene::Reload => kind.is_some_and(Kind::is_rutter),
+            Scene::Readers | Scene::Visitors | Scene::Dump | Scene::Reload => {
+                kind.is_some_and(Kind::is_rutter)
+            }
             Scene::Aggregate | Scene::LongestMatch => kind == Some(Kind::RutterCollect),
         }
     }
 
-    /// Repeats the scene until `stop` is set. Returns the number of repetitions.
+    /// Repeats the scene until `stop` is set.
     pub(crate) fn act(
         self,
         fleet: &Fleet,
         subject: &Subject,
         stop: &AtomicBool,
-    ) -> io::Result<u64> {
+    ) -> io::Result<Done> {
         let in_words = |error: FleetError| io::Error::other(error.to_string());
         let lose = || lose(fleet, stop).map_err(in_words);
         match self {
-            Scene::Lost => return lose(),
-            Scene::Load => return load_again(fleet, stop).map_err(in_words),
+            Scene::Lost => return lose().map(Done::from),
+            Scene::Load => return load_again(fleet, stop).map_err(in_words).map(Done::from),
             Scene::Slow => {
                 let slow = |octets| fleet.slow(SLOW, octets).map_err(in_words);
                 slow(Some(4_096))?;
                 let done = lose();
                 slow(None)?;
-                return done;
+                return done.map(Done::from);
             }
             _ => {}
         }
         let Some((kind, folder)) = subject.started() else {
-            return Ok(0);
+            return Ok(Done::default());
         };
         let socket = control::socket(folder);
-        match self {
+        if self == Scene::Visitors {
+            let workload = &fleet.bench().workload;
+            return visitors::act((folder, &socket), workload, stop).map(Done::from);
+        }
+        let times = match self {
             Scene::Show if kind.is_rutter() => repeat(stop, || ask(&socket, ROUTES)),
             Scene::Show => repeat(stop, || show_bird(&socket)),
             Scene::Readers => readers(&socket, stop),
@@ -123,7 +134,8 @@ impl Scene {
             }
             Scene::Dump => dump(folder, &socket, stop),
             _ => reload(folder, &socket, stop),
-        }
+        };
+        times.map(Done::from)
     }
 }
 
@@ -263,10 +275,3 @@ fn load_again(fleet: &Fleet, stop: &AtomicBool) -> Result<u64, FleetError> {
 
 /// The slowest daemon takes minutes for a load.
 const PATIENCE: Duration = Duration::from_secs(900);
-
-fn pause(stop: &AtomicBool, length: Duration) {
-    let until = Instant::now() + length;
-    while Instant::now() < until && !stop.load(Ordering::Acquire) {
-        thread::sleep(Duration::from_millis(10));
-    }
-}
