@@ -12,10 +12,20 @@ const CLIENT: PeerKind = PeerKind::RouteServerClient;
 /// The bytes that an IPv4 route counts.
 const ROUTE_BYTES: u64 = 50;
 
-/// The bytes that `memory` counts for attribute sets.
+/// The bytes that an attribute set counts for its place in the index.
+const INDEX_ENTRY_BYTES: u64 = 21;
+
+/// The bytes that attribute sets count: those of `memory`, and their places in the index.
 fn set_bytes(lab: &Lab) -> u64 {
     let rows = lab.rib.memory();
     let row = rows.iter().find(|row| row.what == "attribute sets");
+    row.map_or(0, |row| row.bytes + row.count * INDEX_ENTRY_BYTES)
+}
+
+/// The bytes of the index.
+fn index_bytes(lab: &Lab) -> u64 {
+    let rows = lab.rib.memory();
+    let row = rows.iter().find(|row| row.what == "attribute set index");
     row.map_or(0, |row| row.bytes)
 }
 
@@ -39,6 +49,14 @@ fn the_sum_of_all_charges_is_the_memory() {
     }
     let all: u64 = charged(&lab).iter().sum();
     assert_eq!(all, set_bytes(&lab) + 200 * ROUTE_BYTES);
+    for number in 0..20_000_u32 {
+        let prefix = format!("11.{}.{}.0/24", number / 256, number % 256);
+        lab.announce(0, &Block::new(&[7, 1_000 + number]).0, &prefix);
+        if number % 1_000 == 999 {
+            let sets = u64::from(50 + number + 1);
+            assert!(index_bytes(&lab) <= sets * INDEX_ENTRY_BYTES + 64 * 256);
+        }
+    }
     (0..3).for_each(|peer| end(&mut lab, peer));
     assert_eq!((charged(&lab), set_bytes(&lab)), ([0; 3], 0));
 }

@@ -269,6 +269,11 @@ impl AttrSet {
         allocated(size_of::<Header>() + 2 * size_of::<usize>() + self.0.slice.len())
     }
 
+    /// The bytes that a neighbor is charged for the set.
+    fn charge(&self) -> usize {
+        self.heap_size() + INDEX_ENTRY
+    }
+
     pub(crate) fn is_unused(&self) -> bool {
         ThinArc::strong_count(&self.0) == 1
     }
@@ -280,7 +285,7 @@ impl AttrSet {
 
     /// Charges another neighbor for the set. The lock of its stripe is held.
     fn change_owner(&self, owner: PeerId, charges: &Charges) {
-        let bytes = self.heap_size();
+        let bytes = self.charge();
         charges.subtract(self.owner(), bytes);
         charges.add(owner, bytes);
         let of_set = &self.0.header.header.owner;
@@ -289,6 +294,9 @@ impl AttrSet {
 }
 
 const STRIPES: usize = 64;
+
+/// The most bytes that a set takes in the index: a place and its tag, where 7 of 16 places are in use.
+const INDEX_ENTRY: usize = ((size_of::<AttrSet>() + 1) * 16).div_ceil(7);
 
 /// All attribute sets in use, found by a hash of their bytes before anything is decoded.
 ///
@@ -318,7 +326,7 @@ impl Stripe {
             let used = !set.is_unused();
             if !used {
                 *bytes -= set.heap_size();
-                charges.subtract(set.owner(), set.heap_size());
+                charges.subtract(set.owner(), set.charge());
             }
             used
         });
@@ -385,7 +393,7 @@ impl AttrStore {
                 let set = AttrSet(new_arc(header, block, mp_next_hop));
                 let size = set.heap_size();
                 *bytes += size;
-                self.charges.add(owner, size);
+                self.charges.add(owner, set.charge());
                 entry.insert(set.clone());
                 set
             }
@@ -421,7 +429,7 @@ impl AttrStore {
             entry.remove();
             let size = set.heap_size();
             stripe.bytes -= size;
-            self.charges.subtract(set.owner(), size);
+            self.charges.subtract(set.owner(), set.charge());
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::PeerId;
 
 /// Counts bytes by neighbor. Every attribute set is charged to one neighbor: the one that announced it last. So the sum
-/// of all counts is the size of the store, and nobody is charged for what others alone announced.
+/// of all counts is about the size of the store, and nobody is charged for what others alone announced.
 pub(crate) struct Charges(Box<[OnceLock<Part>]>);
 
 /// The counts of consecutive ids. They are allocated when the first of them is charged.
