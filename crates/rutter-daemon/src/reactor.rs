@@ -127,6 +127,7 @@ impl Reactor {
         if !self.congestion.is_congested() {
             self.driver.sweep();
         }
+        self.shared.rib.tidy();
         if self.shared.rib.flush() {
             self.driver.write_queue.push_all();
             self.wake_others();
@@ -264,7 +265,12 @@ impl Reactor {
         let congested = self.congestion.is_congested();
         let sweeping = self.driver.is_sweeping();
         let has_commands = self.woken || !self.commands.is_empty();
-        if has_commands || !self.driver.write_queue.is_empty() || sweeping && !congested {
+        let has_leftovers = self.shared.rib.has_leftovers();
+        if has_commands
+            || has_leftovers
+            || !self.driver.write_queue.is_empty()
+            || sweeping && !congested
+        {
             return Some(Duration::ZERO);
         }
         if !self.driver.read_queue.is_empty() || sweeping {

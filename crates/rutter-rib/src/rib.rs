@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 
 use crate::adj_rib_in::attr_set::AttrStore;
 use crate::adj_rib_in::batch::Batch;
+use crate::adj_rib_in::leftovers::{Leftovers, SLICE_STEPS};
 use crate::adj_rib_in::prefix_lengths::PrefixLengths;
 use crate::adj_rib_in::shard::{Apply, Shard};
 use crate::advertise::audience::Audiences;
@@ -48,6 +49,7 @@ pub struct Rib {
     pub(crate) shards: Box<[Mutex<Shard>]>,
     /// By family.
     pub(crate) lengths: PerFamily<Arc<PrefixLengths>>,
+    leftovers: Arc<Leftovers>,
     pub(crate) store: AttrStore,
     pub(crate) groups: RwLock<Vec<Arc<Group>>>,
     pub(crate) feed: Feed,
@@ -82,7 +84,7 @@ impl Rib {
     pub fn new(config: RibConfig) -> Self {
         let shards = config.shards.max(1).next_power_of_two();
         let seed = config.seed;
-        let lengths = Default::default();
+        let (lengths, leftovers) = Default::default();
         Rib {
             topology: RwLock::new(Topology::new(
                 Audiences::new(config.export),
@@ -90,9 +92,10 @@ impl Rib {
                 config.always_compare_med,
             )),
             shards: (0..shards)
-                .map(|index| Mutex::new(Shard::new(index, seed, &lengths)))
+                .map(|index| Mutex::new(Shard::new(index, seed, &lengths, &leftovers)))
                 .collect(),
             lengths,
+            leftovers,
             store: AttrStore::new(seed),
             groups: RwLock::default(),
             feed: Feed::default(),
@@ -186,6 +189,24 @@ impl Rib {
         }
         batch.publish(self);
         batch.clear(self);
+    }
+
+    /// Returns whether the table has work that nobody waits for: call [`Rib::tidy`] every turn. It costs a load.
+    pub fn has_leftovers(&self) -> bool {
+        self.leftovers.is_noted()
+    }
+
+    /// Does some of the work that nobody waits for, about a tenth of a millisecond: moves entries of an index that grows
+    /// while no more prefixes come, and frees destinations without routes after the last client has caught up.
+    pub fn tidy(&self) {
+        if !self.leftovers.take() {
+            return;
+        }
+        let steps = (SLICE_STEPS / self.shards.len()).max(1);
+        let left = self.shards.iter().map(|shard| shard.lock().tidy(steps));
+        if left.fold(false, |all, one| all | one) {
+            self.leftovers.note();
+        }
     }
 
     /// Encodes the records that commits left. Returns `true` when streams may have new messages: wake the threads

@@ -20,9 +20,9 @@ pub(crate) struct Growth {
 
 /// An index with fewer entries grows at once, in less than a millisecond.
 pub(crate) const GROWS_AT_ONCE: usize = if cfg!(test) { 16 } else { 32 * 1024 };
-/// The entries that move with each prefix that is inserted or found. The new index has room for as many new entries as
+/// The entries that move with each prefix that is inserted or found; others move in turns with time to spare. The new index has room for as many new entries as
 /// the old one has, which has no more free ids than entries: so the growth is over long before the next one.
-const STEP: Id = 16;
+pub(crate) const STEP: Id = 16;
 
 impl Growth {
     /// Begins to move `old`, with ids up to `end` of which those of `free` are not in use.
@@ -42,18 +42,14 @@ impl Growth {
         self.old.find(hash, is_wanted).copied()
     }
 
-    /// Moves some entries, in the order of ids: their destinations are read in that order too. Returns whether all have
-    /// moved.
-    pub fn step(&mut self, new: &mut HashTable<Id>, hash: impl Fn(&Id) -> u64) -> bool {
-        self.advance(STEP, new, hash)
-    }
-
     /// Moves the rest.
     pub fn finish(mut self, new: &mut HashTable<Id>, hash: impl Fn(&Id) -> u64) {
         self.advance(Id::MAX, new, hash);
     }
 
-    fn advance(&mut self, ids: Id, new: &mut HashTable<Id>, hash: impl Fn(&Id) -> u64) -> bool {
+    /// Moves the entries of the next ids, in the order of ids: their destinations are read in that order too. Returns
+    /// whether all have moved.
+    pub fn advance(&mut self, ids: Id, new: &mut HashTable<Id>, hash: impl Fn(&Id) -> u64) -> bool {
         let until = self.next.saturating_add(ids).min(self.end);
         for id in self.next..until {
             if self.left_out[id as usize / 64] >> (id % 64) & 1 == 0 {

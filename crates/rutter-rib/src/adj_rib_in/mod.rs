@@ -8,6 +8,7 @@ pub(crate) mod edit;
 pub(crate) mod epochs;
 pub(crate) mod index_growth;
 pub(crate) mod later_checks;
+pub(crate) mod leftovers;
 pub(crate) mod message;
 pub(crate) mod multi_route_edit;
 mod next_hop_octets;

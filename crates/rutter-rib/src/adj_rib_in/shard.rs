@@ -1,5 +1,6 @@
 //! A shard: a partition of prefix space with its destinations and its view of the clients.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -9,6 +10,7 @@ use rutter_policy::DataPrefix;
 
 use crate::adj_rib_in::attr_set::AttrStore;
 use crate::adj_rib_in::edit::{Edit, Edited};
+use crate::adj_rib_in::leftovers::Leftovers;
 use crate::adj_rib_in::multi_route_edit::Edits;
 use crate::adj_rib_in::one_pass_edit::FEW_ROUTES;
 use crate::adj_rib_in::prefix_lengths::PrefixLengths;
@@ -72,6 +74,8 @@ pub(crate) struct Shard {
     pub watch: Option<Arc<ChangeLog>>,
     /// The number of routes that were added, changed, removed or advertised again so far.
     pub changes: u64,
+    /// Shared by all shards.
+    leftovers: Arc<Leftovers>,
 }
 
 /// One route to insert or to remove.
@@ -153,16 +157,23 @@ const MAX_VISITED_ROUTES: usize = 8 * MAX_VISITED as usize;
 pub(crate) const MAX_EDITS: usize = 256;
 
 impl Shard {
-    pub fn new(index: usize, seed: u64, lengths: &PerFamily<Arc<PrefixLengths>>) -> Self {
-        let of = |family: Family| Arc::clone(&lengths[family]);
+    pub fn new(
+        index: usize,
+        seed: u64,
+        lengths: &PerFamily<Arc<PrefixLengths>>,
+        leftovers: &Arc<Leftovers>,
+    ) -> Self {
+        let of = |family: Family| (Arc::clone(&lengths[family]), Arc::clone(leftovers));
+        let (ipv4, ipv6) = (of(Family::Ipv4Unicast), of(Family::Ipv6Unicast));
         Shard {
             index,
-            ipv4: Table::new(seed, of(Family::Ipv4Unicast)),
-            ipv6: Table::new(seed, of(Family::Ipv6Unicast)),
+            ipv4: Table::new(seed, ipv4.0, ipv4.1),
+            ipv6: Table::new(seed, ipv6.0, ipv6.1),
             clients: Clients::default(),
             mirror: None,
             watch: None,
             changes: 0,
+            leftovers: Arc::clone(leftovers),
         }
     }
 
@@ -356,22 +367,41 @@ fn still_valid<K: Stored>(table: &Table<K>, found: Option<Id>, prefix: K) -> Opt
 }
 
 impl Shard {
-    /// Ends the catch-up of a client. After the last one, frees the destinations that were kept for it.
+    /// Ends the catch-up of a client. After the last one, the destinations that were kept for it are freed by
+    /// [`Shard::tidy`]: a peer decides how many there are.
     pub fn end_catch_up(&mut self, peer: PeerId) {
         self.clients.catching_up.retain(|one| one.peer != peer);
-        if self.clients.catching_up.is_empty() {
-            self.free_tombstones::<Ipv4Prefix>();
-            self.free_tombstones::<Ipv6Prefix>();
+        let kept = &self.clients.tombstones;
+        if self.clients.catching_up.is_empty() && !kept.iter().all(BTreeSet::is_empty) {
+            self.leftovers.note();
         }
     }
 
-    fn free_tombstones<K: Stored>(&mut self) {
+    /// Does so many steps of the work that nobody waits for. Returns whether some is left.
+    pub fn tidy(&mut self, steps: usize) -> bool {
+        let left = [
+            self.tidy_family::<Ipv4Prefix>(steps),
+            self.tidy_family::<Ipv6Prefix>(steps),
+        ];
+        left.contains(&true)
+    }
+
+    fn tidy_family<K: Stored>(&mut self, steps: usize) -> bool {
         let (table, clients) = K::split(self);
-        for id in std::mem::take(&mut clients.tombstones[K::FAMILY]) {
+        let grows = table.grow_on(steps);
+        if !clients.catching_up.is_empty() {
+            return grows;
+        }
+        let kept = &mut clients.tombstones[K::FAMILY];
+        for id in std::iter::from_fn(|| kept.pop_first()).take(steps) {
+            // It may have routes again, or it may be free or another prefix's.
             if id < table.id_end() && table.get(id).routes.is_empty() {
                 table.remove(id);
             }
         }
+        let is_left = grows || !kept.is_empty();
+        table.release_if_empty();
+        is_left
     }
 
     /// Keeps a destination without routes for the clients that catch up.

@@ -10,7 +10,8 @@ use hashbrown::hash_table::Entry;
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
 use triomphe::Arc;
 
-use crate::adj_rib_in::index_growth::{GROWS_AT_ONCE, Growth};
+use crate::adj_rib_in::index_growth::{GROWS_AT_ONCE, Growth, STEP};
+use crate::adj_rib_in::leftovers::Leftovers;
 use crate::adj_rib_in::prefix_lengths::PrefixLengths;
 use crate::adj_rib_in::route::Route;
 use crate::adj_rib_in::routes::Routes;
@@ -135,10 +136,16 @@ pub(crate) struct Table<K> {
     seed: u64,
     /// Shared by all shards.
     lengths: sync::Arc<PrefixLengths>,
+    /// Shared by all shards and families.
+    leftovers: sync::Arc<Leftovers>,
 }
 
 impl<K: Key> Table<K> {
-    pub fn new(seed: u64, lengths: sync::Arc<PrefixLengths>) -> Self {
+    pub fn new(
+        seed: u64,
+        lengths: sync::Arc<PrefixLengths>,
+        leftovers: sync::Arc<Leftovers>,
+    ) -> Self {
         Table {
             books: Vec::new(),
             end: 0,
@@ -148,6 +155,7 @@ impl<K: Key> Table<K> {
             free: Vec::new(),
             seed,
             lengths,
+            leftovers,
         }
     }
 
@@ -239,7 +247,9 @@ impl<K: Key> Table<K> {
         let is_large = self.index.len() >= GROWS_AT_ONCE;
         let old = std::mem::replace(&mut self.index, larger);
         self.growth = Some(Box::new(Growth::begin(old, self.end, &self.free)));
-        if !is_large {
+        if is_large {
+            self.leftovers.note();
+        } else {
             self.finish_growth();
         }
     }
@@ -250,7 +260,7 @@ impl<K: Key> Table<K> {
         let growth = self.growth.as_mut()?;
         let (books, seed) = (&self.books, self.seed);
         let hash = |id: &Id| held(books, *id).prefix.seeded_hash(seed);
-        let is_over = growth.step(&mut self.index, hash);
+        let is_over = growth.advance(STEP, &mut self.index, hash);
         let found = growth.find(prefix.seeded_hash(seed), |id| {
             held(books, *id).prefix == prefix
         });
@@ -258,6 +268,20 @@ impl<K: Key> Table<K> {
             self.growth = None;
         }
         found
+    }
+
+    /// Moves up to so many entries to the new index: prefixes move them too, but perhaps no more come. Returns whether some
+    /// are left.
+    pub fn grow_on(&mut self, steps: usize) -> bool {
+        let Some(growth) = &mut self.growth else {
+            return false;
+        };
+        let (books, seed) = (&self.books, self.seed);
+        let hash = |id: &Id| held(books, *id).prefix.seeded_hash(seed);
+        if growth.advance(steps as Id, &mut self.index, hash) {
+            self.growth = None;
+        }
+        self.growth.is_some()
     }
 
     fn finish_growth(&mut self) {
@@ -286,7 +310,12 @@ impl<K: Key> Table<K> {
     /// Releases the memory once no destination is left. Ids that the caller knows become invalid.
     pub fn release_if_empty(&mut self) {
         if self.len == 0 && !self.books.is_empty() {
-            *self = Table::new(self.seed, sync::Arc::clone(&self.lengths));
+            let (lengths, leftovers) = (&self.lengths, &self.leftovers);
+            *self = Table::new(
+                self.seed,
+                sync::Arc::clone(lengths),
+                sync::Arc::clone(leftovers),
+            );
         }
     }
 
@@ -404,7 +433,7 @@ mod tests {
         /// Removed destinations leave free ids, under which the index later grows or is cleaned.
         #[test]
         fn finds_what_it_holds(ops in proptest::collection::vec((any::<bool>(), 0u32..300), 0..2000)) {
-            let mut table = Table::new(7, sync::Arc::default());
+            let mut table = Table::new(7, sync::Arc::default(), sync::Arc::default());
             let mut twin: HashMap<Ipv4Prefix, Id> = HashMap::new();
             for (insert, number) in ops {
                 let prefix = Ipv4Prefix::new(number << 8, 24).unwrap();

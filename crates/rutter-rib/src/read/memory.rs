@@ -97,6 +97,9 @@ impl Rib {
     /// classes where few are left. Call it in quiet moments: the next changes allocate it again.
     pub fn release_buffers(&self) {
         self.forget_unused_classes();
+        while self.has_leftovers() {
+            self.tidy();
+        }
         self.store.shrink();
         for shard in &self.shards {
             let live = &mut shard.lock().clients.live;
