@@ -8,6 +8,7 @@ use rutter_net::Asn;
 
 use crate::neighbor_addresses::NeighborAddresses;
 use crate::source_file::UnmatchedPattern;
+use crate::stable_numbers::StableNumbers;
 use crate::{
     Bmp, BmpStation, BmpTarget, Checks, Collector, Communities, ConfigError, Daemon,
     DynamicNeighbor, Exchange, Filters, GracefulRestart, History, Irr, IrrMemberSettings, Lookup,
@@ -72,7 +73,7 @@ pub struct Config {
     /// The addresses of the neighbors, for the policies of all.
     pub(crate) addresses: NeighborAddresses,
     /// The members whose routes are compared with IRR data; the position is the number. A number without a member is free.
-    pub irr_members: Vec<Option<IrrMemberSettings>>,
+    pub irr_members: StableNumbers<IrrMemberSettings>,
     /// Dynamic neighbors, longest prefix first.
     pub dynamic_neighbors: Vec<DynamicNeighbor>,
     /// The address and AS of the dynamic neighbors that are connected and whose AS no section names. A file has none.

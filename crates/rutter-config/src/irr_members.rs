@@ -7,10 +7,11 @@ use rutter_irr::{IrrMember, IrrRules};
 use rutter_net::Asn;
 use rutter_policy::ImportRule;
 
+use crate::stable_numbers::StableNumbers;
 use crate::{Config, DynamicNeighbor, IrrCheck, Neighbor, WhiteList};
 
 /// A member whose routes are compared with IRR data. Neighbors with equal settings share it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct IrrMemberSettings {
     /// The member's AS.
     pub asn: Asn,
@@ -31,8 +32,7 @@ impl Config {
     /// data were requested yet has [`IrrMember::WITHOUT_DATA`].
     pub fn irr_member(&self, neighbor: &Neighbor) -> Option<IrrMember> {
         let wanted = self.irr_settings(neighbor)?;
-        let mut known = self.irr_members.iter();
-        let number = known.position(|known| known.as_ref() == Some(&wanted));
+        let number = self.irr_members.number(&wanted);
         let number = number.and_then(|number| u16::try_from(number).ok().map(IrrMember));
         let number = number.filter(|number| *number <= IrrMember::MAX);
         Some(number.unwrap_or(IrrMember::WITHOUT_DATA))
@@ -82,43 +82,16 @@ impl Config {
 
     /// Gives numbers to the members. A member keeps the number that it has in `running`, so that the routes of others
     /// need no evaluation after a reload.
-    pub(crate) fn number_irr_members(&mut self, running: &[Option<IrrMemberSettings>]) {
-        let mut wanted: Vec<IrrMemberSettings> = Vec::new();
+    pub(crate) fn number_irr_members(&mut self, running: &StableNumbers<IrrMemberSettings>) {
         let configured = self
             .neighbors
             .iter()
             .map(|neighbor| self.irr_settings(neighbor));
         let dynamic = self.known_dynamic_neighbors();
         let dynamic = dynamic.map(|neighbor| self.irr_settings(&neighbor));
-        for settings in configured.chain(dynamic).flatten() {
-            if !wanted.contains(&settings) {
-                wanted.push(settings);
-            }
-        }
-        let mut numbered: Vec<Option<IrrMemberSettings>> = vec![None; running.len()];
+        let wanted = configured.chain(dynamic).flatten();
         // Equal settings first, then other settings of the same AS.
-        let rules: [fn(&IrrMemberSettings, &IrrMemberSettings) -> bool; 2] =
-            [|a, b| a == b, |a, b| a.asn == b.asn];
-        for same in rules {
-            wanted.retain(|settings| {
-                let held = |known: &Option<IrrMemberSettings>| {
-                    known.as_ref().is_some_and(|known| same(known, settings))
-                };
-                let mut numbers = running.iter().enumerate();
-                let free = numbers.find(|(at, known)| numbered[*at].is_none() && held(known));
-                if let Some((at, _)) = free {
-                    numbered[at] = Some(settings.clone());
-                }
-                free.is_none()
-            });
-        }
-        for settings in wanted {
-            match numbered.iter().position(Option::is_none) {
-                Some(at) => numbered[at] = Some(settings),
-                None => numbered.push(Some(settings)),
-            }
-        }
-        self.irr_members = numbered;
+        self.irr_members = running.renumbered(wanted, |settings| settings.asn);
     }
 
     fn irr_settings(&self, neighbor: &Neighbor) -> Option<IrrMemberSettings> {

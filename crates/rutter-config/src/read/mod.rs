@@ -30,6 +30,7 @@ use crate::sections::stream::Stream;
 use crate::sections::web::Web;
 use crate::sections::{SECTIONS, SESSION, SectionKeys, filter, filter_test, sink};
 use crate::source_file::{Findings, Source};
+use crate::stable_numbers::StableNumbers;
 use crate::suggest::nearest;
 use crate::toml_values::{Item, Section};
 use crate::{ConfigError, GracefulRestart, Neighbor, Severity, safe_file};
@@ -165,13 +166,13 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
         sinks: sink::sinks(&root),
         neighbors,
         addresses: NeighborAddresses::default(),
-        irr_members: Vec::new(),
+        irr_members: StableNumbers::default(),
         dynamic_neighbors,
         dynamic_members: BTreeSet::new(),
     };
     let listen = config.daemon.listen.iter().map(|socket| socket.ip());
     config.addresses = NeighborAddresses::collect(&config.neighbors, listen);
-    config.number_irr_members(&[]);
+    config.number_irr_members(&StableNumbers::default());
     check_blackhole(&root, &config);
     section_conflicts::check(&root, &config);
     config

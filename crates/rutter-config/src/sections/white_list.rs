@@ -10,6 +10,7 @@ use crate::value_forms::{asns, parse_prefix_match, prefix_matches};
 
 section! {
     /// Exceptions to `checks.irr` for a member.
+    #[derive(Hash)]
     pub struct WhiteList = "white-list" {
         /// Prefixes that count as registered.
         "prefixes": "prefixes", default "none", reload Reevaluates
@@ -24,7 +25,7 @@ section! {
 }
 
 /// A route of a white list.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct WhiteRoute {
     /// The prefixes.
     pub prefix: PrefixMatch,
