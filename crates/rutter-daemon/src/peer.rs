@@ -216,6 +216,13 @@ impl Peer {
         true
     }
 
+    /// Returns whether its session is established, and no routes are advertised to it.
+    pub(crate) fn is_sent_nothing(&self) -> bool {
+        self.established
+            .as_ref()
+            .is_some_and(|e| e.stream.is_none())
+    }
+
     /// Continues an established session, which is already in the table.
     pub(crate) fn continue_session(
         &mut self,

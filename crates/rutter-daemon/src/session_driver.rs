@@ -333,6 +333,9 @@ impl SessionDriver {
         if peer.join_table(shared, id, negotiated, self.unix_us, sweeper) {
             peer.publish_established(id, negotiated, self.now_ms);
             peer.log_established(negotiated, &mut self.log_limits, self.now_ms);
+            if peer.is_sent_nothing() {
+                peer.session.handle(self.now_ms, Input::SendEndOfRib);
+            }
             self.write_queue.push(slot);
         }
     }

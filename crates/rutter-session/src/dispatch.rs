@@ -39,6 +39,7 @@ impl Session {
             Input::SendRefreshMarker { family, subtype } => {
                 self.send_refresh_marker(family, subtype);
             }
+            Input::SendEndOfRib => self.send_end_of_rib(),
             Input::WriteBlocked { connection } => self.write_blocked(connection),
             Input::WriteProgress { connection } => self.write_progress(connection),
             Input::WriteDrained { connection } => {

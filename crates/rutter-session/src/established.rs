@@ -4,6 +4,7 @@ use rutter_net::Family;
 use rutter_wire::frame::{Frame, MessageType};
 use rutter_wire::notification::{Notification, cease};
 use rutter_wire::refresh::{RouteRefresh, Subtype};
+use rutter_wire::update;
 
 use crate::connect::NextStep;
 use crate::connection::Phase;
@@ -164,6 +165,19 @@ impl Session {
         let marker = matches!(subtype, Subtype::Begin | Subtype::End);
         if marker && self.negotiated().is_some_and(allowed) {
             self.send_refresh(family, subtype);
+        }
+    }
+
+    pub(crate) fn send_end_of_rib(&mut self) {
+        let (Some(connection), Some(negotiated)) = (self.established(), self.negotiated()) else {
+            return;
+        };
+        let agreed = |family: &Family| negotiated.family(*family).is_some();
+        let families: Vec<Family> = Family::ALL.into_iter().filter(agreed).collect();
+        for family in families {
+            let mut message = Vec::new();
+            update::write_end_of_rib(&mut message, family.afi_safi());
+            self.send(connection, MessageType::Update, message);
         }
     }
 

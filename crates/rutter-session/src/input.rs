@@ -125,6 +125,9 @@ pub enum Input<'a> {
         /// [`Subtype::Begin`] or [`Subtype::End`].
         subtype: Subtype,
     },
+    /// Send End-of-RIB for all agreed families: the neighbor receives no routes. It may have kept those of the session
+    /// before, or wait for the marker after a restart of its own (RFC 4724 §4).
+    SendEndOfRib,
     /// Bytes for the neighbor wait, and its socket takes none.
     WriteBlocked {
         /// The connection whose socket is full.

@@ -146,6 +146,7 @@ fn plain(what: u8) -> Input<'static> {
             notification: Notification::new(3, 1, vec![]),
         },
         14 => Input::Restarting(true),
+        15 => Input::SendEndOfRib,
         _ => Input::Tick,
     }
 }

@@ -341,6 +341,19 @@ fn a_neighbor_that_takes_too_much_memory_waits_or_stops() {
 }
 
 #[test]
+fn a_neighbor_without_routes_is_sent_end_of_rib_for_each_agreed_family() {
+    let mut pair = Pair::connected(1, [left(), right()]);
+    let sent = |pair: &Pair| pair.session(0).stats().sent.iter().sum::<u64>();
+    let before = sent(&pair);
+    pair.handle(0, Input::SendEndOfRib);
+    let agreed = pair.session(0).negotiated().map(|n| n.families);
+    let agreed = agreed.expect("a session").iter().flatten().count() as u64;
+    assert!(agreed > 0);
+    assert_eq!(sent(&pair) - before, agreed);
+    assert!(pair.is_up());
+}
+
+#[test]
 fn refreshes_both_ways() {
     let mut pair = Pair::connected(1, [left(), right()]);
     pair.take_outputs(0);

@@ -10,7 +10,7 @@ use rutter_net::AfiSafi;
 use rutter_wire::capability::{Capability, GracefulRestart, GracefulRestartFamily};
 use rutter_wire::update;
 
-use crate::support::{Folder, Received, Speaker, start, wait_until};
+use crate::support::{self, Folder, Received, Speaker, start, wait_until};
 use crate::{ask, two_members};
 
 fn graceful_restart(restart_state: bool, notification: bool) -> Capability {
@@ -257,4 +257,18 @@ fn members_that_send_no_end_of_rib_are_not_awaited() {
     for speaker in [&mut one, &mut two] {
         speaker.receive_until(|s| s.end_of_rib);
     }
+}
+
+/// It may keep the routes of the session before until then (RFC 4724 §4.2).
+#[test]
+fn a_neighbor_that_is_sent_no_routes_receives_end_of_rib() {
+    let folder = Folder::new("gr-no-export");
+    let one = "[[neighbor]]\nasn = 64501\naddress = \"127.0.1.1\"\npassive = true\nimport = \"all\"\nexport = \"none\"\n";
+    let members = support::member(2, 64502, "") + one;
+    let (_daemon, address) = start(&folder, 2, &members);
+    let mut two = graceful(2, address);
+    announce_all(&mut two, &["9.9.9.0/24"]);
+    let mut one = graceful(1, address);
+    one.receive_until(|speaker| speaker.end_of_rib);
+    assert!(one.table.is_empty());
 }
