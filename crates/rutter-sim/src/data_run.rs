@@ -11,7 +11,7 @@ use crate::data_model::{Announced, DataModel};
 use crate::outside_data::OutsideData;
 use crate::round_check::RoundCheck;
 use crate::setup::{Setup, TREATMENTS};
-use crate::world::World;
+use crate::world::{World, prefix};
 
 /// The result of a run with changing data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -229,12 +229,4 @@ fn disturb(world: &mut World, check: &mut RoundCheck) {
         13 => world.stall(),
         _ => {}
     }
-}
-
-fn prefix(index: u64) -> Prefix {
-    let text = match index % 3 {
-        0 => format!("2001:db8:{index:x}::/48"),
-        _ => format!("185.{}.{}.0/24", index >> 8, index & 255),
-    };
-    text.parse().expect("a prefix")
 }

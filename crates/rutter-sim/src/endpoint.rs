@@ -45,6 +45,18 @@ impl Endpoint {
         }
     }
 
+    /// The end of another process, with the bytes of the established connection. All other connections are lost.
+    pub fn continued(session: Session, before: &Endpoint) -> Self {
+        let mut end = Endpoint::new(session);
+        if let Some(connection) = end.session.established() {
+            let at = connection.index();
+            end.open[at] = true;
+            end.unread[at].clone_from(&before.unread[at]);
+            end.unsent[at].clone_from(&before.unsent[at]);
+        }
+        end
+    }
+
     /// Passes one input to the session and collects its requests.
     pub fn handle(&mut self, now_ms: u64, input: Input<'_>, requests: &mut Vec<Request>) {
         self.session.handle(now_ms, input);

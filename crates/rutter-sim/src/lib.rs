@@ -10,9 +10,12 @@
 //! ```
 
 mod client;
+mod configuration;
+mod crash_run;
 mod data_model;
 mod data_run;
 mod endpoint;
+mod handover;
 mod held_route;
 mod held_routes;
 mod outside_data;
@@ -25,6 +28,7 @@ mod setup;
 mod world;
 
 pub use client::{Client, PathLen};
+pub use crash_run::{CrashOutcome, run_with_crashes};
 pub use data_run::{DataOutcome, run_with_changing_data};
 pub use held_route::HeldRoute;
 pub use held_routes::HeldRoutes;

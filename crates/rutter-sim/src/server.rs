@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use rutter_net::{Asn, Family, PerFamily};
-use rutter_policy::{ExportPolicy, ImportPolicy, ImportSettings};
+use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportSettings};
 use rutter_rib::{
     Batch, ClientStream, FamilyInfo, Neighbor, PeerId, PeerKind, Retain, Rib, RibConfig,
     SessionInfo, Sweeper,
@@ -16,6 +16,7 @@ use rutter_session::{
 };
 
 use crate::client::asn;
+use crate::configuration::ClientRules;
 use crate::endpoint::{Endpoint, UpdateOutcome};
 use crate::setup::Setup;
 use crate::world::SERVER_AS;
@@ -24,40 +25,34 @@ use crate::world::SERVER_AS;
 pub(crate) struct Peer {
     pub end: Endpoint,
     pub id: PeerId,
-    stream: Option<ClientStream>,
+    pub stream: Option<ClientStream>,
 }
 
 pub(crate) struct Server {
     pub rib: Arc<Rib>,
-    batch: Batch,
+    pub batch: Batch,
     pub peers: Vec<Peer>,
     /// Removes stale routes and those of ended sessions, one slice a turn.
-    sweeper: Sweeper,
+    pub sweeper: Sweeper,
     /// The clients with Graceful Restart, with the families for which they send End-of-RIB.
-    kept: BTreeMap<u16, PerFamily<bool>>,
+    pub kept: BTreeMap<u16, PerFamily<bool>>,
     /// After a restart: nothing is advertised yet.
-    deferral: Option<SelectionDeferral<u16>>,
+    pub deferral: Option<SelectionDeferral<u16>>,
 }
 
 impl Server {
     /// A server with one neighbor for each of the import settings.
     pub fn new(setup: Setup, passive: impl Fn(u16) -> bool, seed: u64) -> Self {
-        let rib = Rib::new(RibConfig {
-            shards: 2,
-            cluster_id: 1,
-            log_limit: setup.log_limit,
-            export: Arc::new(ExportPolicy::new(setup.export)),
-            seed,
-            always_compare_med: false,
-        });
-        let peer = |(import, index)| Peer {
-            end: Endpoint::new(Session::new(config(index, passive(index)), seed)),
+        let rib = empty_table(2, setup.log_limit, setup.export, seed);
+        let peer = |((import, rules), index): ((_, &ClientRules), _)| Peer {
+            end: Endpoint::new(Session::new(config(index, passive(index), rules), seed)),
             id: rib
-                .add_neighbor(neighbor(index, import))
+                .add_neighbor(neighbor(index, import, rules))
                 .expect("few clients"),
             stream: None,
         };
-        let peers = setup.imports.into_iter().zip(0..).map(peer).collect();
+        let clients = setup.imports.into_iter().zip(&setup.rules);
+        let peers = clients.zip(0..).map(peer).collect();
         Server {
             rib: Arc::new(rib),
             batch: Batch::new(),
@@ -69,8 +64,8 @@ impl Server {
     }
 
     /// The server after its restart. As the daemon does, it knows of the run before only which clients keep its routes.
-    pub fn restarted(mut self, before: &Server, ends_at_ms: u64) -> Self {
-        self.kept = before.kept.clone();
+    pub fn restarted(mut self, kept: BTreeMap<u16, PerFamily<bool>>, ends_at_ms: u64) -> Self {
+        self.kept = kept;
         self.deferral = Some(SelectionDeferral::new(self.kept.clone(), ends_at_ms));
         self.rib.defer_advertisement();
         self
@@ -131,6 +126,12 @@ impl Server {
             _ => {}
         }
         self.rib.flush();
+    }
+
+    /// Applies the present settings of a neighbor to the routes that it is sent.
+    pub fn restyle(&mut self, peer: usize) {
+        let Peer { id, stream, .. } = &mut self.peers[peer];
+        self.rib.restyle_client(*id, stream);
     }
 
     /// Applies an UPDATE body.
@@ -201,6 +202,22 @@ impl Server {
     }
 }
 
+pub(crate) fn empty_table(
+    shards: usize,
+    log_limit: usize,
+    export: ExportSettings,
+    seed: u64,
+) -> Rib {
+    Rib::new(RibConfig {
+        shards,
+        cluster_id: 1,
+        log_limit,
+        export: Arc::new(ExportPolicy::new(export)),
+        seed,
+        always_compare_med: false,
+    })
+}
+
 fn read_stream(stream: &mut ClientStream, rib: &Rib, room: usize, out: &mut Vec<u8>) {
     if stream.is_drained() {
         stream.fill(rib, room.max(1));
@@ -221,11 +238,11 @@ fn read_stream(stream: &mut ClientStream, rib: &Rib, room: usize, out: &mut Vec<
 /// The restart time that the server offers, seconds.
 pub(crate) const RESTART_TIME_S: u16 = 15;
 
-fn config(index: u16, passive: bool) -> Config {
+pub(crate) fn config(index: u16, passive: bool, rules: &ClientRules) -> Config {
     let remote = RemoteAs::One(Asn(asn(index)));
     let mut config = Config::new(Asn(SERVER_AS), remote, 1);
     config.passive = passive;
-    config.hold_time_s = 9;
+    config.hold_time_s = rules.hold_time_s;
     config.connect_retry_s = 4;
     config.idle_hold.max_ms = 8_000;
     config.send_hold_time_s = 20;
@@ -237,7 +254,7 @@ fn config(index: u16, passive: bool) -> Config {
     config
 }
 
-fn neighbor(index: u16, import: ImportSettings) -> Neighbor {
+pub(crate) fn neighbor(index: u16, import: ImportSettings, rules: &ClientRules) -> Neighbor {
     Neighbor {
         name: format!("client {index}").into(),
         address: IpAddr::V4(Ipv4Addr::new(192, 0, 2, index as u8 + 1)),
@@ -249,7 +266,7 @@ fn neighbor(index: u16, import: ImportSettings) -> Neighbor {
         next_hop_self: false,
         import: Arc::new(ImportPolicy::new(import)),
         monitored: None,
-        export_allowed: true,
+        export_allowed: rules.export,
         default_local_pref: 100,
         limits: Default::default(),
         add_path_limit: 0,

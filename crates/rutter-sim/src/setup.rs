@@ -3,17 +3,21 @@
 use rutter_irr::IrrMember;
 use rutter_net::Asn;
 use rutter_policy::{
-    CheckAction, ClassTag, ExportSettings, ImportRule, ImportSettings, NextHopRule, TagState,
+    CheckAction, ClassTag, ExportSettings, ImportRule, ImportSettings, NextHopRule, PrefixMatch,
+    TagState,
 };
 use rutter_rpki::{PathState, Relation, Rov};
 
 use crate::client::asn;
+use crate::configuration::{ClientRules, Configuration};
 use crate::world::SERVER_AS;
 
 /// The policies of an exchange.
 pub(crate) struct Setup {
     /// The import settings of each client.
     pub imports: Vec<ImportSettings>,
+    /// The other rules of each client.
+    pub rules: Configuration,
     pub export: ExportSettings,
     /// The size of a log above which lagging clients may leave it, bytes.
     pub log_limit: usize,
@@ -33,9 +37,22 @@ impl Setup {
         };
         Setup {
             imports: (0..clients).map(import).collect(),
+            rules: vec![ClientRules::default(); usize::from(clients)],
             export: ExportSettings::default(),
             log_limit: 400,
             is_fast: false,
+        }
+    }
+
+    /// An exchange with this configuration, with a short log.
+    pub fn configured(configuration: &Configuration) -> Self {
+        let imports = configuration.iter().zip(0..);
+        Setup {
+            imports: imports
+                .map(|(rules, index)| black_listed(index, rules))
+                .collect(),
+            rules: configuration.clone(),
+            ..Setup::without_checks(0)
         }
     }
 
@@ -44,6 +61,7 @@ impl Setup {
         let imports = treatments.iter().zip(0..);
         Setup {
             imports: imports.map(|(kind, index)| checked(index, *kind)).collect(),
+            rules: vec![ClientRules::default(); treatments.len()],
             export: ExportSettings {
                 local_asn: Asn(SERVER_AS),
                 class_tags: class_tags(),
@@ -60,6 +78,17 @@ fn base(index: u16) -> ImportSettings {
         local_asn: Asn(SERVER_AS),
         peer_asn: Asn(asn(index)),
         ..ImportSettings::default()
+    }
+}
+
+/// The import settings of a client of which some prefixes are rejected.
+pub(crate) fn black_listed(index: u16, rules: &ClientRules) -> ImportSettings {
+    let listed = rules.black_list.iter();
+    ImportSettings {
+        next_hop: NextHopRule::Any,
+        reject_bogons: false,
+        client_black_list: listed.map(|prefix| PrefixMatch::exact(*prefix)).collect(),
+        ..base(index)
     }
 }
 

@@ -1,12 +1,16 @@
 //! One run of the simulator: a phase with faults, then a quiet phase.
 
+mod changes;
 mod faults;
 mod reference_model;
+
+use std::collections::BTreeMap;
 
 use rutter_net::{PerFamily, Prefix};
 use rutter_session::{ConnectionId, Input, StopReason};
 
 use crate::client::Client;
+use crate::configuration::Configuration;
 use crate::endpoint::Request;
 use crate::server::Server;
 use crate::setup::Setup;
@@ -54,6 +58,10 @@ pub struct World {
     pub(crate) digest: u64,
     pub(crate) sessions: u64,
     pub(crate) prefixes: Vec<Prefix>,
+    /// The rules that should hold when all is quiet.
+    pub(crate) configuration: Configuration,
+    /// The size of a log above which lagging clients may leave it, bytes.
+    pub(crate) log_limit: usize,
     faults: bool,
     /// Connections are fast: see [`Pipe::fast`].
     is_fast: bool,
@@ -114,6 +122,7 @@ impl World {
         // The side that connects: the client, the server or both at once (collisions).
         let kinds: Vec<u64> = (0..clients).map(|_| random.below(3)).collect();
         let is_fast = setup.is_fast;
+        let (configuration, log_limit) = (setup.rules.clone(), setup.log_limit);
         let server = Server::new(setup, connects_by(&kinds), seed);
         let client = |index: u16| {
             Client::new(
@@ -131,6 +140,8 @@ impl World {
             digest: 0,
             sessions: 0,
             prefixes: Vec::new(),
+            configuration,
+            log_limit,
             faults: false,
             is_fast,
             kinds,
@@ -224,10 +235,14 @@ impl World {
                 Request::Connect(connection) => self.connect(index, connection, false),
                 Request::Close(connection) => self.close(index, connection, false),
                 Request::Routes(output) => {
-                    if matches!(output, rutter_session::Output::Established { .. }) {
-                        self.sessions += 1;
-                    }
+                    let is_up = matches!(output, rutter_session::Output::Established { .. });
                     self.server.handle_output(usize::from(index), output);
+                    if is_up {
+                        self.sessions += 1;
+                        if self.server.peers[usize::from(index)].stream.is_none() {
+                            self.server_input(index, Input::SendEndOfRib);
+                        }
+                    }
                 }
             }
         }
@@ -365,9 +380,23 @@ impl World {
             }
         }
         let setup = Setup::without_checks(clients.end);
+        let kept = self.server.kept.clone();
+        self.start_server(setup, kept, deferral_ms, seed);
+    }
+
+    /// Another process begins with an empty table. It knows of the process before only which clients keep its routes.
+    pub(crate) fn start_server(
+        &mut self,
+        setup: Setup,
+        kept: BTreeMap<u16, PerFamily<bool>>,
+        deferral_ms: u64,
+        seed: u64,
+    ) {
+        let clients = 0..self.clients.len() as u16;
+        self.configuration = setup.rules.clone();
         let server = Server::new(setup, connects_by(&self.kinds), seed);
         let ends_at_ms = self.now_ms + deferral_ms;
-        self.server = server.restarted(&self.server, ends_at_ms);
+        self.server = server.restarted(kept, ends_at_ms);
         // What the old process had sent still arrives.
         for at in 0..self.connections.len() {
             let connection = &mut self.connections[at];
@@ -536,7 +565,7 @@ fn progress(
 pub(crate) fn prefix(index: u64) -> Prefix {
     let text = match index % 3 {
         0 => format!("2001:db8:{index:x}::/48"),
-        _ => format!("203.0.{index}.0/24"),
+        _ => format!("203.{}.{}.0/24", index >> 8, index & 255),
     };
     text.parse().expect("a prefix")
 }

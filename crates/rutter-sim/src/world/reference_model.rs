@@ -34,11 +34,16 @@ impl World {
             .collect()
     }
 
-    /// The reference model of RFC 7947: the shortest path of another client, then the lowest identifier.
+    /// The reference model of RFC 7947: the shortest accepted path of another client, then the lowest identifier.
     fn expected(&self, index: u16) -> BTreeMap<Prefix, (u32, usize)> {
         let mut best: BTreeMap<Prefix, (u8, u32, u32)> = BTreeMap::new();
+        if !self.configuration[usize::from(index)].export {
+            return BTreeMap::new();
+        }
         for client in self.clients.iter().filter(|client| client.index != index) {
-            for (prefix, path_len) in &client.announced {
+            let black_list = &self.configuration[usize::from(client.index)].black_list;
+            let announced = client.announced.iter();
+            for (prefix, path_len) in announced.filter(|(prefix, _)| !black_list.contains(prefix)) {
                 let rank = (*path_len, router_id(client.index), asn(client.index));
                 let held = best.entry(*prefix).or_insert(rank);
                 *held = (*held).min(rank);
