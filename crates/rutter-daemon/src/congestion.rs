@@ -22,9 +22,10 @@ impl Congestion {
     /// threads, which may sleep, must do the same.
     pub(crate) fn update(&mut self, shared: &Shared, peers: &mut Peers, now_ms: u64) -> bool {
         let rib = &shared.rib;
-        self.congested = rib.congested();
+        let has_long_log = rib.has_long_log();
+        self.congested = has_long_log && rib.congested();
         self.behind = rib.is_output_behind() || shared.memory_limits.is_exceeded();
-        if !self.congested || now_ms < self.next_check_ms {
+        if !has_long_log || now_ms < self.next_check_ms {
             return false;
         }
         self.next_check_ms = now_ms + CHECK_MS;

@@ -62,8 +62,11 @@ impl Transmitter {
         };
         let mut is_discarding = false;
         if let Some((stream, rib)) = &mut stream {
-            stream.note_backlog();
-            stream.discard_some(rib);
+            stream.note_backlog(rib);
+            // A stream that is filled discards a slice itself.
+            if !connection.writable || !stream.is_drained() {
+                stream.discard_some(rib);
+            }
             is_discarding = stream.is_discarding();
         }
         let has_stream_bytes = stream
@@ -109,7 +112,7 @@ fn after_write(
         return;
     };
     if let Some(stream) = peer.established.as_mut().and_then(|e| e.stream.as_mut()) {
-        stream.note_backlog();
+        stream.note_backlog(&driver.shared.rib);
     }
     let unsent = peer.unsent_bytes();
     peer.status

@@ -1,6 +1,6 @@
 //! The table as the threads see it that move routes.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
@@ -78,6 +78,37 @@ const MARKS_PER_BYTE: usize = 4;
 
 /// Where there are fewer clients, a slow client is not told from a slow machine.
 const MANY_CLIENTS: usize = 4;
+
+/// A log is long from this fraction of its limit on.
+const LONG_LOG: usize = 2;
+
+/// The streams of all groups.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct AllStreams {
+    /// Their number.
+    pub clients: usize,
+    /// Those that are slow at present.
+    pub slow: usize,
+    /// Those that have a backlog of unsent bytes.
+    pub backlogged: usize,
+}
+
+impl AllStreams {
+    /// The number of slow clients up to which they themselves are slow. Where more are slow, the machine may be.
+    pub fn few(self) -> usize {
+        (self.clients / 8).max(1)
+    }
+
+    /// Half of the clients, at least one.
+    pub fn half(self) -> usize {
+        (self.clients / 2).max(1)
+    }
+
+    /// More than half of the clients have no backlog, so the machine is not slow.
+    pub fn most_keep_up(self) -> bool {
+        2 * self.backlogged < self.clients
+    }
+}
 
 impl Rib {
     /// An empty table without neighbors.
@@ -230,8 +261,15 @@ impl Rib {
         }
     }
 
+    /// Returns whether a client may hold a log back. While it is `true`, call [`crate::ClientStream::check_lag`] on every
+    /// stream now and then: slow clients leave the log before it is full.
+    pub fn has_long_log(&self) -> bool {
+        let is_long = |group: &Arc<Group>| group.retained() > self.log_limit / LONG_LOG;
+        self.groups.read().iter().any(is_long)
+    }
+
     /// Returns whether clients lag so far behind that more input would only grow buffers. While it is `true`, stop
-    /// reading sockets and call [`crate::ClientStream::check_lag`] on every stream now and then.
+    /// reading sockets.
     ///
     /// A log may grow to [`RibConfig::log_limit`], and at least to the size that its slow clients would cost outside
     /// of it. Where many clients are slow they go on sharing the log, instead of each being served from the table.
@@ -251,13 +289,19 @@ impl Rib {
     /// machine can send them. Whatever is read now waits behind the backlog, so read only from neighbors that send
     /// little. A few slow clients do not count: they alone receive everything late.
     pub fn is_output_behind(&self) -> bool {
-        let groups = self.groups.read();
-        let count = |of: fn(&Group) -> &AtomicUsize| -> usize {
-            let all = groups.iter().map(|group| of(group).load(Ordering::Relaxed));
-            all.sum()
-        };
-        let clients = count(|group| &group.clients);
-        clients >= MANY_CLIENTS && 2 * count(|group| &group.backlogged) > clients
+        let all = self.all_streams();
+        all.clients >= MANY_CLIENTS && 2 * all.backlogged > all.clients
+    }
+
+    /// Counts the streams.
+    pub(crate) fn all_streams(&self) -> AllStreams {
+        let mut all = AllStreams::default();
+        for group in self.groups.read().iter() {
+            all.clients += group.clients.load(Ordering::Relaxed);
+            all.slow += group.slow.load(Ordering::Relaxed);
+            all.backlogged += group.backlogged.load(Ordering::Relaxed);
+        }
+        all
     }
 
     /// The number of ids in use, in all shards and families: a few more than there are destinations.

@@ -181,11 +181,9 @@ impl Server {
             }
             return;
         }
-        for stream in self
-            .peers
-            .iter_mut()
-            .filter_map(|peer| peer.stream.as_mut())
-        {
+        let streams = self.peers.iter_mut();
+        for stream in streams.filter_map(|peer| peer.stream.as_mut()) {
+            stream.note_backlog(&self.rib);
             stream.check_lag(&self.rib, now_ms);
         }
     }

@@ -21,6 +21,7 @@ use crate::advertise::group::{
 use crate::advertise::lines::{Destination, Line, Lines};
 use crate::advertise::log::Segment;
 use crate::advertise::unsent::Unsent;
+use crate::rib::AllStreams;
 use crate::topology::Topology;
 use crate::{PeerId, Rib};
 
@@ -85,7 +86,7 @@ const SLICE: usize = 1024;
 const SLICE_ROUTES: usize = 8 * 1024;
 /// The destinations taken at once.
 const SEVERAL: usize = 16;
-/// The bytes of the log that are turned into marks at once: some milliseconds.
+/// The part of the log that is turned into marks at once, bytes of memory: some milliseconds.
 const DISCARDED_AT_ONCE: u64 = 128 * 1024;
 /// The slices without anything for the client that one call visits.
 const MAX_SILENT_SLICES: usize = 8;
@@ -97,13 +98,13 @@ const STUCK_MS: u64 = 1_000;
 /// This fraction of the log's limit. Bytes of the log may count twice, once in a file, and the client may have
 /// gathered some. A client that holds a full log back is therefore always far behind.
 const FAR_BEHIND: usize = 4;
-/// A client with more unsent bytes has a backlog: everybody's changes reach it late.
-const BACKLOG: usize = 512 * 1024;
+/// A client with more unsent bytes than this fraction of the log's limit has a backlog: everybody's changes reach it late.
+const BACKLOG: usize = 64;
 /// Observations of a client's pace expire after a pause of this length.
 const FORGET_MS: u64 = 1_000;
 /// A slow client leaves the log after this long. Bursts of a busy machine pass sooner.
 const SLOW_MS: u64 = 250;
-/// Where many clients are slow, the machine is slow. Input waits for them, but no longer than this.
+/// Where many clients are slow, the machine is slow. They share the log for so long, and input waits when it is full.
 const PATIENCE_MS: u64 = 10_000;
 /// As [`PATIENCE_MS`] for clients that accept nothing at all.
 const STUCK_PATIENCE_MS: u64 = 3_000;
@@ -158,10 +159,13 @@ impl ClientStream {
                     self.follow(max_bytes, until);
                     if self.position() >= until {
                         self.stop_following();
-                        continue;
+                        break;
                     }
                 }
-                Phase::Discarding { until } => self.discard(rib, until),
+                Phase::Discarding { until } => {
+                    self.discard(rib, until);
+                    break;
+                }
                 Phase::CatchingUp => self.catch_up(rib),
             }
             if self.queued == before {
@@ -199,11 +203,16 @@ impl ClientStream {
     fn stop_following(&mut self) {
         self.cursor = None;
         self.phase = Phase::CatchingUp;
-        for chunk in &mut self.queue {
-            chunk.detach(self.peer);
-        }
+        self.detach_queue();
         if let Some(group) = self.next_group.take() {
             self.set_group(group);
+        }
+    }
+
+    /// Copies the parts of the log in the queue.
+    fn detach_queue(&mut self) {
+        for chunk in &mut self.queue {
+            chunk.detach(self.peer);
         }
     }
 
@@ -438,7 +447,7 @@ impl ClientStream {
         self.phase = Phase::Leaving { until };
     }
 
-    /// Checks the pace of the client; call it now and then while [`Rib::congested`]. A client that holds the log back
+    /// Checks the pace of the client; call it now and then while [`Rib::has_long_log`]. A client that holds the log back
     /// leaves it. When it reads again it is sent the present state of the destinations that it missed.
     pub fn check_lag(&mut self, rib: &Rib, now_ms: u64) {
         if self.is_discarding() {
@@ -447,33 +456,43 @@ impl ClientStream {
         if now_ms.saturating_sub(std::mem::replace(&mut self.checked_ms, now_ms)) > FORGET_MS {
             self.set_slow(None);
         }
-        let Some(slow) = self.slowness(rib, now_ms) else {
+        if !self.is_far_behind(rib) {
+            return self.set_slow(None);
+        }
+        let all = rib.all_streams();
+        let Some(slow) = self.slowness(rib, all, now_ms) else {
             return self.set_slow(None);
         };
-        let since = self.slow_since_ms.unwrap_or(now_ms);
-        self.set_slow(Some(since));
         let (few, patience) = match slow {
-            Slow::Behind => (self.group.few(), PATIENCE_MS),
+            Slow::Behind => (all.few(), PATIENCE_MS),
             // A busy machine slows all clients. It does not make half of them accept nothing.
-            Slow::Stuck => (self.group.half(), STUCK_PATIENCE_MS),
+            Slow::Stuck => (all.half(), STUCK_PATIENCE_MS),
         };
+        let is_the_machine = all.slow > few && !all.most_keep_up();
+        let since = match self.slow_since_ms {
+            // Nobody waits for them yet.
+            Some(_) if is_the_machine && !rib.congested() => now_ms,
+            since => since.unwrap_or(now_ms),
+        };
+        self.set_slow(Some(since));
         let slow_ms = now_ms.saturating_sub(since);
-        let are_few = self.group.slow.load(Ordering::Relaxed) <= few;
-        if slow_ms >= patience || are_few && slow_ms >= SLOW_MS {
+        if slow_ms >= patience || !is_the_machine && slow_ms >= SLOW_MS {
             self.set_slow(None);
             self.leave_log(rib);
             if let Phase::Leaving { until } = self.phase {
                 self.phase = Phase::Discarding { until };
+                // Otherwise no part of the log would be freed before all of it is discarded, and input would wait.
+                self.detach_queue();
             }
         }
     }
 
     /// Notes whether the client has a backlog; call it once a turn, also while its socket accepts nothing. A few loads.
-    pub fn note_backlog(&mut self) {
+    pub fn note_backlog(&mut self, rib: &Rib) {
         let end = self.group.end.load(Ordering::Relaxed);
         let unread = end.saturating_sub(self.position()) as usize;
         let follows = matches!(self.phase, Phase::Live | Phase::Leaving { .. });
-        self.set_backlogged(follows && unread + self.queued > BACKLOG);
+        self.set_backlogged(follows && unread + self.queued > rib.log_limit / BACKLOG);
     }
 
     fn set_backlogged(&mut self, is: bool) {
@@ -484,18 +503,25 @@ impl ClientStream {
         };
     }
 
-    fn slowness(&self, rib: &Rib, now_ms: u64) -> Option<Slow> {
-        let far = (rib.log_limit / FAR_BEHIND) as u64;
-        let position = self.position();
+    fn far(rib: &Rib) -> u64 {
+        (rib.log_limit / FAR_BEHIND) as u64
+    }
+
+    fn is_far_behind(&self, rib: &Rib) -> bool {
         let end = self.group.end.load(Ordering::Relaxed);
-        if self.phase == Phase::CatchingUp || end.saturating_sub(position) < far {
-            return None;
-        }
+        self.phase != Phase::CatchingUp
+            && end.saturating_sub(self.position()) >= ClientStream::far(rib)
+    }
+
+    /// The way in which a client that [`ClientStream::is_far_behind`] is slow.
+    fn slowness(&self, rib: &Rib, all: AllStreams, now_ms: u64) -> Option<Slow> {
         if now_ms.saturating_sub(self.progress_ms) > STUCK_MS {
             return Some(Slow::Stuck);
         }
         let lead = self.group.lead.load(Ordering::Relaxed);
-        (lead.saturating_sub(position) > far).then_some(Slow::Behind)
+        let others_lead = lead.saturating_sub(self.position()) > ClientStream::far(rib);
+        // Perhaps it is the first of its group, or all of them read slowly.
+        (others_lead || all.most_keep_up()).then_some(Slow::Behind)
     }
 
     fn set_slow(&mut self, since_ms: Option<u64>) {

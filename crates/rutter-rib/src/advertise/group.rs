@@ -176,16 +176,6 @@ impl Group {
         }
     }
 
-    /// The number of slow clients up to which they themselves are slow. Where more are slow, the machine is.
-    pub fn few(&self) -> usize {
-        (self.clients.load(Ordering::Relaxed) / 8).max(1)
-    }
-
-    /// Half of the clients, at least one.
-    pub fn half(&self) -> usize {
-        (self.clients.load(Ordering::Relaxed) / 2).max(1)
-    }
-
     /// Bytes of the log that some client has yet to read, copies in files included.
     pub fn retained(&self) -> usize {
         self.retained.load(Ordering::Relaxed)

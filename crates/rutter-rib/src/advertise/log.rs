@@ -57,7 +57,7 @@ pub(crate) struct Segment {
     /// A place from which the same bytes can be sent without a copy.
     pub place: Option<FilePlace>,
     pub runs: Box<[Run]>,
-    /// The position in the stream after the last byte.
+    /// The position in the log after the segment. Positions count memory: see [`Segment::cost`].
     pub end: u64,
     next: OnceLock<Arc<Segment>>,
     retained: Arc<AtomicUsize>,
@@ -66,15 +66,22 @@ pub(crate) struct Segment {
 impl Segment {
     /// A segment outside any chain: for one client, or as the head of a chain.
     pub fn new(bytes: Box<[u8]>, runs: Box<[Run]>, end: u64, retained: &Arc<AtomicUsize>) -> Self {
-        retained.fetch_add(bytes.len(), Ordering::Relaxed);
-        Segment {
+        let segment = Segment {
             bytes,
             place: None,
             runs,
             end,
             next: OnceLock::new(),
             retained: Arc::clone(retained),
-        }
+        };
+        retained.fetch_add(segment.held(), Ordering::Relaxed);
+        segment
+    }
+
+    /// Bytes of memory without a copy in a file. A peer that sends a change at a time makes many small segments, so the
+    /// segment itself counts.
+    fn cost(&self) -> usize {
+        SEGMENT + self.runs.len() * size_of::<Run>() + self.bytes.len()
     }
 
     /// The same segment, with a copy of it in a file.
@@ -88,7 +95,8 @@ impl Segment {
 
     /// Bytes of memory, the copy included.
     fn held(&self) -> usize {
-        self.bytes.len() * (1 + usize::from(self.place.is_some()))
+        let copy = self.place.as_ref().map_or(0, |_| self.bytes.len());
+        self.cost() + copy
     }
 
     pub fn next(&self) -> Option<&Arc<Segment>> {
@@ -114,6 +122,9 @@ impl Segment {
         })
     }
 }
+
+/// The bytes of a segment and of its reference counts.
+const SEGMENT: usize = size_of::<Segment>() + 2 * size_of::<usize>();
 
 impl Drop for Segment {
     /// Frees a chain in a loop: the default would recurse once a segment.
@@ -149,8 +160,9 @@ impl Log {
         runs: Box<[Run]>,
         published: &AtomicU64,
     ) {
-        let end = self.tail.end + bytes.len() as u64;
-        let segment = Segment::new(bytes, runs, end, &self.retained).placed(place);
+        let mut segment = Segment::new(bytes, runs, 0, &self.retained).placed(place);
+        let end = self.tail.end + segment.cost() as u64;
+        segment.end = end;
         let segment = Arc::new(segment);
         let before = std::mem::replace(&mut self.tail, Arc::clone(&segment));
         let fresh = before.next.set(segment).is_ok();
@@ -203,9 +215,11 @@ mod tests {
             log.append((vec![0; 8].into(), None), vec![run(8, to)].into(), &end);
         }
         let retained = Arc::clone(log.retained());
-        assert_eq!(retained.load(Ordering::Relaxed), 1_600_000);
-        assert_eq!(end.load(Ordering::Relaxed), 1_600_000);
+        let one = SEGMENT + size_of::<Run>() + 8;
+        // The empty segment at the start counts too.
+        assert_eq!(retained.load(Ordering::Relaxed), SEGMENT + 200_000 * one);
+        assert_eq!(end.load(Ordering::Relaxed), 200_000 * one as u64);
         drop(slow);
-        assert_eq!(retained.load(Ordering::Relaxed), 8);
+        assert_eq!(retained.load(Ordering::Relaxed), one);
     }
 }

@@ -421,40 +421,89 @@ fn a_client_that_reads_nothing_leaves_the_log_and_is_exact_afterwards() {
 }
 
 /// The log that a client left unread may be long. It is not turned into marks in one go: others wait.
-#[test]
-fn a_long_log_is_discarded_in_slices() {
-    const LIMIT: usize = 2 << 20;
-    let mut world = World::new(3, 1, LIMIT);
-    (0..3).for_each(|peer| world.up(peer, false));
-    world.settle();
-    let prefixes: Vec<Prefix> = (0..5_000u32)
+/// The limit of a log that takes many slices to discard, in bytes.
+const LONG_LOG: usize = 2 << 20;
+
+/// 5,000 prefixes of member 0.
+fn many_prefixes() -> Vec<Prefix> {
+    (0..5_000u32)
         .map(|number| format!("10.{}.{}.0/24", number / 256, number % 256))
         .map(|text| text.parse().unwrap())
-        .collect();
+        .collect()
+}
+
+/// Other attributes in each round.
+fn attrs_of_round(round: u32) -> Attrs {
+    Attrs {
+        path: vec![asn(0), 1 + round],
+        origin: 0,
+        med: None,
+        communities: vec![],
+    }
+}
+
+#[test]
+fn a_long_log_is_discarded_in_slices() {
+    let mut world = World::new(3, 1, LONG_LOG);
+    (0..3).for_each(|peer| world.up(peer, false));
+    world.settle();
+    let prefixes = many_prefixes();
     let mut round = 0;
     while !world.rib.congested() {
         round += 1;
-        let attrs = Attrs {
-            path: vec![asn(0), 1 + round],
-            origin: 0,
-            med: None,
-            communities: vec![],
-        };
-        world.announce_many(0, &prefixes, &attrs);
+        world.announce_many(0, &prefixes, &attrs_of_round(round));
+        world.drain(0);
         world.drain(2);
+        if round == 1 {
+            // The rest of what the client gathers here waits until the end.
+            world.read(1, 1);
+        }
     }
-    let mut slices = 0;
+    let (mut slices, mut waiting) = (0, 0);
     while world.rib.demotions() == 0 {
         slices += 1;
         assert!(slices < 100, "the client leaves the log");
         let client = world.clients[1].as_mut().unwrap();
         client.check_lag(&world.rib, 60_000 + slices * 500);
+        waiting += u32::from(client.stream().is_discarding() && world.rib.congested());
     }
-    assert!(slices > 10, "{slices} slices of {LIMIT} bytes");
+    assert!(slices > 10, "{slices} slices of {LONG_LOG} bytes");
+    assert!(
+        waiting <= 2,
+        "input waits while {waiting} slices are discarded"
+    );
     world.settle();
     let clients = [1, 2].map(|peer: usize| world.clients[peer].as_ref().unwrap());
     assert_eq!(clients[0].held.len(), prefixes.len());
     assert_eq!(clients[0].held, clients[1].held);
+}
+
+/// It is the first of its group, and its socket accepts bytes all the time: only the others show that it is slow.
+#[test]
+fn slow_clients_of_a_group_of_their_own_leave_the_log_before_it_is_full() {
+    const SLOW: [u16; 2] = [6, 7];
+    let mut world = World::new(8, 1, LONG_LOG);
+    (0..8).for_each(|peer| world.up(peer, SLOW.contains(&peer)));
+    world.settle();
+    let prefixes = many_prefixes();
+    for round in 0..400 {
+        world.announce_many(0, &prefixes, &attrs_of_round(round));
+        (0..6).for_each(|peer| world.drain(peer));
+        SLOW.iter().for_each(|peer| world.read(*peer, 100));
+        world.check_lags(20);
+        assert!(!world.rib.congested(), "input waits in round {round}");
+    }
+    assert!(world.rib.demotions() >= 2);
+    world.settle();
+    let held = |peer: u16| {
+        let held = world.clients[usize::from(peer)]
+            .as_ref()
+            .unwrap()
+            .held
+            .iter();
+        held.map(|((prefix, _), attributes)| (*prefix, attributes.clone()))
+    };
+    assert!(held(SLOW[0]).eq(held(1)));
 }
 
 #[test]

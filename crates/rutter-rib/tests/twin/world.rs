@@ -509,11 +509,20 @@ impl World {
     /// Lets a long time pass for clients that read nothing.
     pub fn wait(&mut self) {
         for _ in 0..30 {
-            self.now_ms += 500;
-            if self.rib.congested() {
-                for client in self.clients.iter_mut().flatten() {
-                    client.stream().check_lag(&self.rib, self.now_ms);
-                }
+            self.check_lags(500);
+        }
+    }
+
+    /// After a pause, does for all clients what a turn does: checks their pace if a log is long.
+    pub fn check_lags(&mut self, pause_ms: u64) {
+        self.now_ms += pause_ms;
+        for client in self.clients.iter_mut().flatten() {
+            client.stream().note_backlog(&self.rib);
+            client.stream().discard_some(&self.rib);
+        }
+        if self.rib.has_long_log() {
+            for client in self.clients.iter_mut().flatten() {
+                client.stream().check_lag(&self.rib, self.now_ms);
             }
         }
     }
