@@ -96,6 +96,8 @@ pub(crate) enum WriteOutcome {
     Blocked,
     /// The client's share of this turn is used up.
     ShareUsed,
+    /// The client would be sent a slice of the table, but others were sent enough of them in this turn.
+    Postponed,
     /// The connection was lost.
     Failed(io::Error),
 }
@@ -208,14 +210,15 @@ impl Connection {
     }
 
     /// Writes messages of the session, then of the stream, until the kernel accepts no more or the share of this turn
-    /// is used up.
+    /// is used up. `slices` is the number of slices of the table that clients may still be sent in this turn.
     pub(crate) fn write(
         &mut self,
         stream: Option<(&mut ClientStream, &Rib)>,
         buffer: &mut GatherBuffer,
+        slices: &mut usize,
         now_ms: u64,
     ) -> WriteOutcome {
-        match self.write_inner(stream, buffer, now_ms) {
+        match self.write_inner(stream, buffer, slices, now_ms) {
             Ok(done) => done,
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                 self.writable = false;
@@ -229,6 +232,7 @@ impl Connection {
         &mut self,
         stream: Option<(&mut ClientStream, &Rib)>,
         buffer: &mut GatherBuffer,
+        slices: &mut usize,
         now_ms: u64,
     ) -> io::Result<WriteOutcome> {
         let Some((stream, rib)) = stream else {
@@ -246,6 +250,10 @@ impl Connection {
                 if std::mem::replace(&mut caught_up, true) {
                     return Ok(WriteOutcome::ShareUsed);
                 }
+                let Some(left) = slices.checked_sub(1) else {
+                    return Ok(WriteOutcome::Postponed);
+                };
+                *slices = left;
                 stream.fill(rib, CATCH_UP);
             } else if stream.is_drained() {
                 stream.fill(rib, GATHER);

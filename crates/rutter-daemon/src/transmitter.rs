@@ -12,12 +12,21 @@ use crate::session_driver::SessionDriver;
 #[derive(Default)]
 pub(crate) struct Transmitter {
     buffer: GatherBuffer,
+    /// The slices of the table that clients may still be sent in this turn.
+    slices: usize,
+    /// The first client of this turn that was sent none because of that.
+    postponed: Option<usize>,
 }
+
+/// The slices of the table that the clients of a thread are sent in a turn, each some 16 KiB. They take a millisecond or
+/// two each, and everybody's changes wait: after a restart or a flood of refreshes all clients need the table.
+const MAX_SLICES: usize = 8;
 
 impl Transmitter {
     /// Writes to every client that is queued and whose socket takes bytes. Clients that are queued during that, or
     /// that used up their share, wait for the next turn.
     pub(crate) fn write_sockets(&mut self, driver: &mut SessionDriver) {
+        self.slices = MAX_SLICES;
         let mut slots = driver.write_queue.take(driver.peers.slot_count());
         for slot in slots.drain(..) {
             for id in ConnectionId::ALL {
@@ -25,6 +34,9 @@ impl Transmitter {
             }
         }
         driver.write_queue.recycle(slots);
+        if let Some(slot) = self.postponed.take() {
+            driver.write_queue.begin_with(slot);
+        }
     }
 
     /// Writes to a neighbor whose send hold timer is due: the socket may accept bytes again.
@@ -79,8 +91,15 @@ impl Transmitter {
             return;
         }
         let before = connection.written;
-        let outcome = connection.write(stream, &mut self.buffer, driver.now_ms);
+        let (buffer, slices) = (&mut self.buffer, &mut self.slices);
+        let outcome = connection.write(stream, buffer, slices, driver.now_ms);
+        if matches!(outcome, WriteOutcome::Postponed) {
+            self.postponed.get_or_insert(key.slot);
+        }
         let progress = connection.written - before;
+        if is_discarding && matches!(outcome, WriteOutcome::Blocked) {
+            driver.write_queue.push(key.slot);
+        }
         peer.status.sent.count_bytes(progress);
         after_write(driver, key, progress, outcome);
     }
@@ -97,7 +116,7 @@ fn after_write(
             driver.start_pending_refreshes(key.slot);
             false
         }
-        WriteOutcome::ShareUsed => {
+        WriteOutcome::ShareUsed | WriteOutcome::Postponed => {
             driver.write_queue.push(key.slot);
             false
         }

@@ -8,7 +8,7 @@ pub(crate) struct WriteQueue {
     slots: Vec<usize>,
     /// Every slot may have new bytes.
     all: bool,
-    /// The slot that comes first the next time that all slots are written to.
+    /// The slot that comes first the next time.
     first: usize,
 }
 
@@ -21,6 +21,11 @@ impl WriteQueue {
     /// Queues every slot: the streams of all clients may have grown.
     pub(crate) fn push_all(&mut self) {
         self.all = true;
+    }
+
+    /// Makes a slot the first the next time.
+    pub(crate) fn begin_with(&mut self, slot: usize) {
+        self.first = slot;
     }
 
     /// Returns whether single slots are queued. The next turn takes [`WriteQueue::push_all`] along.
@@ -40,6 +45,8 @@ impl WriteQueue {
         } else {
             slots.sort_unstable();
             slots.dedup();
+            let later = slots.partition_point(|slot| *slot < self.first);
+            slots.rotate_left(later);
         }
         slots
     }
@@ -80,5 +87,23 @@ mod tests {
         queue.recycle(slots);
         assert!(!queue.is_empty());
         assert_eq!(queue.take(2), [0]);
+    }
+
+    #[test]
+    fn a_slot_that_was_postponed_comes_first() {
+        let mut queue = WriteQueue::default();
+        let mut served = Vec::new();
+        // Two of five slots are served in a turn; all of them always have more.
+        (0..5).for_each(|slot| queue.push(slot));
+        for _ in 0..5 {
+            let mut slots = queue.take(5);
+            served.extend_from_slice(&slots[..2]);
+            let postponed = slots[2];
+            slots.iter().for_each(|slot| queue.push(*slot));
+            slots.clear();
+            queue.recycle(slots);
+            queue.begin_with(postponed);
+        }
+        assert_eq!(served, [0, 1, 2, 3, 4, 0, 1, 2, 3, 4]);
     }
 }

@@ -177,9 +177,12 @@ impl ClientStream {
         }
     }
 
-    /// Returns whether the next bytes come from the table instead of the log.
+    /// Returns whether the next bytes come from the table instead of the log: a [`ClientStream::fill`] takes long.
     pub fn is_catching_up(&self) -> bool {
-        self.phase == Phase::CatchingUp
+        match self.phase {
+            Phase::Deferred => !self.is_deferred.load(Ordering::Acquire),
+            phase => phase == Phase::CatchingUp,
+        }
     }
 
     /// Returns whether [`ClientStream::fill`] would find anything; a few loads, no lock.
