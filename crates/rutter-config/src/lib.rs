@@ -77,6 +77,6 @@ pub use sections::sources::Sources;
 pub use sections::sql::{Login, Sql, Tls};
 pub use sections::stream::Stream;
 pub use sections::tags::Tags;
-pub use sections::web::{ReasonNumbers, Web, WebRole, WebToken};
+pub use sections::web::{ReasonNumbers, Web};
 pub use sections::white_list::{WhiteList, WhiteRoute};
 pub use stable_numbers::StableNumbers;

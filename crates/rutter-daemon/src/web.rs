@@ -3,10 +3,9 @@
 use std::io;
 use std::sync::Arc;
 
-use rutter_config::{Metrics, ReasonNumbers, Web, WebRole};
-use rutter_web::{
-    Access, BirdwatcherSettings, Role, Site, TlsFiles, Token, WebServer, WebSettings,
-};
+use rutter_access::AccessRules;
+use rutter_config::{Metrics, ReasonNumbers, Web};
+use rutter_web::{BirdwatcherSettings, Site, TlsFiles, WebServer, WebSettings};
 
 use crate::management::Management;
 use crate::privileges;
@@ -31,19 +30,10 @@ pub(crate) fn looking_glass(shared: &Arc<Shared>, web: &Web) -> io::Result<WebSe
 }
 
 /// The tokens and their roles.
-pub(crate) fn access(web: &Web) -> Access {
-    let role = |role| match role {
-        WebRole::Nothing => Role::Nobody,
-        WebRole::Monitor => Role::Monitor,
-        WebRole::Read => Role::Read,
-    };
-    let token = |token: &rutter_config::WebToken| Token {
-        role: role(token.role),
-        sha256: token.sha256,
-    };
-    Access {
-        anonymous: role(web.anonymous),
-        tokens: web.tokens.iter().map(token).collect(),
+pub(crate) fn access(web: &Web) -> AccessRules {
+    AccessRules {
+        anonymous: web.anonymous,
+        tokens: web.tokens.clone(),
     }
 }
 
@@ -67,7 +57,7 @@ fn settings(site: Site, requests_per_second: u32) -> WebSettings {
     WebSettings {
         site,
         requests_per_second,
-        access: Access::open(),
+        access: AccessRules::open(),
         tls: None,
         birdwatcher: None,
         on_thread_start: privileges::yield_to_routing,

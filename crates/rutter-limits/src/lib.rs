@@ -1,10 +1,12 @@
-//! Limits on load that a remote side can cause: connections and log lines.
+//! Limits on load that a remote side can cause: connections, requests and log lines.
 //!
-//! [`ConnectionLimits`] counts connections, in all and for each source. [`LogRateLimit`] suppresses log lines beyond a
-//! number in each period. Every server of the workspace uses these two.
+//! [`ConnectionLimits`] counts connections, in all and for each source. [`RequestRate`] counts the requests of each source.
+//! [`LogRateLimit`] suppresses log lines beyond a number in each period.
 
 mod connection_limits;
 mod log_rate_limit;
+mod request_rate;
 
 pub use connection_limits::{ConnectionLimits, ConnectionSlot, LimitReached, network};
 pub use log_rate_limit::LogRateLimit;
+pub use request_rate::RequestRate;

@@ -1,10 +1,10 @@
 //! One path of the REST interface: its parameters, its rows and its request.
 
+use rutter_access::Role;
 use rutter_api::Request;
 
 use crate::problem::Problem;
 use crate::query::Query;
-use crate::roles::Role;
 
 /// A path of the interface. The same row routes requests and describes the path in the OpenAPI document.
 pub(crate) struct Endpoint {

@@ -1,5 +1,6 @@
 //! The paths of the REST interface.
 
+use rutter_access::Role;
 use rutter_api::{
     AdvertisedList, AdvertisedQuery, FamilyFilter, LookupQuery, Request, RouteFilter, RouteSelector,
 };
@@ -7,7 +8,6 @@ use rutter_api::{
 use crate::endpoint::{Endpoint, Parameter, Place};
 use crate::problem::Problem;
 use crate::query::Query;
-use crate::roles::Role;
 
 /// The rows of a page without `limit`.
 const PAGE: u64 = 100;

@@ -23,7 +23,6 @@ mod page;
 mod pages;
 mod problem;
 mod query;
-mod request_rate;
 mod responder;
 mod roles;
 mod route_pages;
@@ -31,6 +30,5 @@ mod server;
 mod tls;
 
 pub use birdwatcher::{BirdwatcherSettings, ReasonNumbers};
-pub use roles::{Access, Role, Token};
 pub use server::{Site, WebServer, WebSettings};
 pub use tls::TlsFiles;

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use hyper::header::{self, HeaderValue};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+use rutter_access::Role;
 use rutter_api::{Backend, prometheus};
-use rutter_limits::ConnectionLimits;
+use rutter_limits::{ConnectionLimits, RequestRate};
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
@@ -21,8 +22,7 @@ use crate::page::page;
 use crate::pages::FILES;
 use crate::problem::Problem;
 use crate::query::Query;
-use crate::request_rate::RequestRate;
-use crate::roles::{Role, Rules};
+use crate::roles::Rules;
 use crate::route_pages::RoutePages;
 use crate::{Site, openapi};
 

@@ -1,94 +1,48 @@
-//! Tokens, and the roles of their owners.
+//! Decides who may read which path.
 
 use std::sync::{PoisonError, RwLock};
 
 use hyper::{HeaderMap, StatusCode, header};
-use ring::digest::{SHA256, digest};
+use rutter_access::{AccessRules, Role, bearer};
 
 use crate::problem::Problem;
 
-/// The role of a client. A later role includes the earlier ones.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Role {
-    /// Nothing.
-    Nobody,
-    /// The state of the process, the sessions and the sources, and no routes.
-    Monitor,
-    /// Everything.
-    Read,
-}
-
-/// A token of which only the hash is known.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Token {
-    /// The role of its owner.
-    pub role: Role,
-    /// SHA-256 of the token.
-    pub sha256: [u8; 32],
-}
-
-/// The tokens of a site.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Access {
-    /// The role of clients without a token.
-    pub anonymous: Role,
-    /// The tokens, each with its role.
-    pub tokens: Vec<Token>,
-}
-
-impl Access {
-    /// Everybody may read everything.
-    pub fn open() -> Self {
-        Access {
-            anonymous: Role::Read,
-            tokens: Vec::new(),
-        }
-    }
-
-    /// The role of a client with these headers.
-    fn role(&self, headers: &HeaderMap) -> Result<Role, Problem> {
-        let Some(value) = headers.get(header::AUTHORIZATION) else {
-            return Ok(self.anonymous);
-        };
-        let token = value.to_str().ok().and_then(|text| {
-            let (scheme, token) = text.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
-        });
-        let token = token.ok_or_else(|| {
-            Problem::new(
-                StatusCode::UNAUTHORIZED,
-                "write the header as `Authorization: Bearer TOKEN`",
-            )
-        })?;
-        let hash = digest(&SHA256, token.as_bytes());
-        let mut tokens = self.tokens.iter();
-        let found = tokens.find(|one| one.sha256 == hash.as_ref());
-        let found = found.ok_or_else(|| {
-            Problem::new(
-                StatusCode::UNAUTHORIZED,
-                "nobody has this token: ask the operator for another",
-            )
-        })?;
-        Ok(found.role.max(self.anonymous))
-    }
+/// The role of a client with these headers.
+fn role(access: &AccessRules, headers: &HeaderMap) -> Result<Role, Problem> {
+    let Some(value) = headers.get(header::AUTHORIZATION) else {
+        return Ok(access.anonymous);
+    };
+    let token = value.to_str().ok().and_then(bearer).ok_or_else(|| {
+        Problem::new(
+            StatusCode::UNAUTHORIZED,
+            "write the header as `Authorization: Bearer TOKEN`",
+        )
+    })?;
+    let found = access.find(token.as_bytes()).ok_or_else(|| {
+        Problem::new(
+            StatusCode::UNAUTHORIZED,
+            "nobody has this token: ask the operator for another",
+        )
+    })?;
+    Ok(found.role.max(access.anonymous))
 }
 
 /// The access rules in force.
-pub(crate) struct Rules(RwLock<Access>);
+pub(crate) struct Rules(RwLock<AccessRules>);
 
 impl Rules {
-    pub(crate) fn new(access: Access) -> Self {
+    pub(crate) fn new(access: AccessRules) -> Self {
         Rules(RwLock::new(access))
     }
 
-    pub(crate) fn set(&self, access: Access) {
+    pub(crate) fn set(&self, access: AccessRules) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = access;
     }
 
     /// Refuses a client that may not read what needs this role.
     pub(crate) fn check(&self, headers: &HeaderMap, needed: Role) -> Result<(), Problem> {
         let access = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let role = access.role(headers)?;
+        let role = role(&access, headers)?;
         if role >= needed {
             return Ok(());
         }
@@ -107,6 +61,8 @@ impl Rules {
 
 #[cfg(test)]
 mod tests {
+    use rutter_access::Token;
+
     use super::*;
 
     fn headers(value: &'static str) -> HeaderMap {
@@ -123,9 +79,13 @@ mod tests {
             0xf2, 0x00, 0x15, 0xad,
         ];
         let role = Role::Monitor;
-        let rules = Rules::new(Access {
+        let rules = Rules::new(AccessRules {
             anonymous: Role::Nobody,
-            tokens: vec![Token { role, sha256 }],
+            tokens: vec![Token {
+                role,
+                sha256,
+                owner: String::new(),
+            }],
         });
         let status =
             |headers: &HeaderMap, needed| rules.check(headers, needed).map_err(|p| p.status);
@@ -139,7 +99,7 @@ mod tests {
         ] {
             assert_eq!(status(&other, Role::Monitor), Err(StatusCode::UNAUTHORIZED));
         }
-        rules.set(Access::open());
+        rules.set(AccessRules::open());
         assert_eq!(status(&HeaderMap::new(), Role::Read), Ok(()));
         assert_eq!(
             status(&headers("Bearer abd"), Role::Read),

@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rutter_access::AccessRules;
 use rutter_api::Backend;
-use rutter_limits::{ConnectionLimits, ConnectionSlot, LimitReached, LogRateLimit};
+use rutter_limits::{ConnectionLimits, ConnectionSlot, LimitReached, LogRateLimit, RequestRate};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, oneshot};
@@ -22,9 +23,8 @@ use crate::birdwatcher::BirdwatcherSettings;
 use crate::byte_budget::ByteBudget;
 use crate::event_stream;
 use crate::open_connections::{OpenConnection, OpenConnections};
-use crate::request_rate::RequestRate;
 use crate::responder::{ANSWERS, From, Responder};
-use crate::roles::{Access, Rules};
+use crate::roles::Rules;
 use crate::tls::{Certificate, TlsFiles};
 
 /// What a server shows.
@@ -44,7 +44,7 @@ pub struct WebSettings {
     /// The requests a second that one address may make: after a pause, five times as many at once.
     pub requests_per_second: u32,
     /// The tokens and their roles.
-    pub access: Access,
+    pub access: AccessRules,
     /// Serve HTTPS with this certificate, and no plain HTTP.
     pub tls: Option<TlsFiles>,
     /// Also serve the interface of birdwatcher.
@@ -146,7 +146,7 @@ impl WebServer {
     }
 
     /// Changes who may read what, from the next request on.
-    pub fn set_access(&self, access: Access) {
+    pub fn set_access(&self, access: AccessRules) {
         self.responder.rules.set(access);
     }
 

@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use rutter_access::{Role, Token, parse_tokens};
+
 use super::sql::{Tls, tls};
 use crate::key_rows::section;
 use crate::toml_values::{Item, Section};
@@ -26,36 +28,16 @@ section! {
             read |i| i.word(&[("arouteserver", ReasonNumbers::ARouteServer), ("ixp-manager", ReasonNumbers::IxpManager)]);
         /// A file with tokens, relative to this file: a line each, with a role (`monitor` or `read`) and the SHA-256 of the token in hexadecimal digits. See docs/security.md.
         "token-file": "path", default "none", reload AtOnce
-            => tokens: Vec<WebToken> = Vec::new();
+            => tokens: Vec<Token> = Vec::new();
         /// The role of clients without a token: `"read"` reads everything, `"monitor"` the state of process, sessions and sources without routes.
         "anonymous": "`\"read\"`, `\"monitor\"`, `\"nothing\"`", default "`\"read\"`; with `token-file` `\"nothing\"`", reload AtOnce
-            => anonymous: WebRole = WebRole::Read;
+            => anonymous: Role = Role::Read;
         /// A file with the certificate chain of the server (PEM), relative to this file: HTTPS instead of HTTP. The file is read again when it changes.
         "tls-certificate": "path", default "none", reload NextStart
             => tls: Option<Tls> = None, or
             /// A file with the certificate's private key (PEM), relative to this file.
             "tls-key": "path", default "none";
     }
-}
-
-/// The role of a client of `[web]`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum WebRole {
-    /// Nothing.
-    Nothing,
-    /// The state of the process, the sessions and the sources, and no routes.
-    Monitor,
-    /// Everything.
-    Read,
-}
-
-/// A token of which the file has the hash.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct WebToken {
-    /// The role of its owner.
-    pub role: WebRole,
-    /// SHA-256 of the token.
-    pub sha256: [u8; 32],
 }
 
 impl Web {
@@ -65,20 +47,20 @@ impl Web {
         if let Some(item) = section.get("token-file") {
             self.tokens = tokens(&item).unwrap_or_default();
             // Also if the file is wrong: then nothing may be open by mistake.
-            self.anonymous = WebRole::Nothing;
+            self.anonymous = Role::Nobody;
         }
         section.set("anonymous", &mut self.anonymous, |i| {
             i.word(&[
-                ("read", WebRole::Read),
-                ("monitor", WebRole::Monitor),
-                ("nothing", WebRole::Nothing),
+                ("read", Role::Read),
+                ("monitor", Role::Monitor),
+                ("nothing", Role::Nobody),
             ])
         });
     }
 }
 
 /// Reads the lines of a file with tokens.
-fn tokens(item: &Item<'_>) -> Option<Vec<WebToken>> {
+fn tokens(item: &Item<'_>) -> Option<Vec<Token>> {
     let path = item.source.beside(item.str("tokens")?);
     item.name_path(PathRole::Data, &path);
     let text = match safe_file::read_text(&path, safe_file::LIST) {
@@ -91,41 +73,16 @@ fn tokens(item: &Item<'_>) -> Option<Vec<WebToken>> {
             return None;
         }
     };
-    let lines = (1..).zip(
-        text.lines()
-            .map(|line| line.split('#').next().unwrap_or_default()),
-    );
-    let mut tokens = Vec::new();
-    for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
-        let token = token(line);
-        if token.is_none() {
+    match parse_tokens(&text) {
+        Ok(tokens) => Some(tokens),
+        Err(line) => {
             item.error(
-                format!("{}, line {number}: this is no token", path.display()),
+                format!("{}, line {line}: this is no token", path.display()),
                 "write a role and a hash: `monitor 9f86d08…`, where the hash is the output of `sha256sum`",
             );
+            None
         }
-        tokens.push(token?);
     }
-    Some(tokens)
-}
-
-fn token(line: &str) -> Option<WebToken> {
-    let mut words = line.split_whitespace();
-    let role = match words.next()? {
-        "read" => WebRole::Read,
-        "monitor" => WebRole::Monitor,
-        _ => return None,
-    };
-    let digits = words.next()?;
-    let is_hash = digits.len() == 64 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    if !is_hash || words.next().is_some() {
-        return None;
-    }
-    let mut sha256 = [0; 32];
-    for (byte, at) in sha256.iter_mut().zip((0..64).step_by(2)) {
-        *byte = u8::from_str_radix(&digits[at..at + 2], 16).ok()?;
-    }
-    Some(WebToken { role, sha256 })
 }
 
 /// The numbers of reject reasons that a looking glass knows.

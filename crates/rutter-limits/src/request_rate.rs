@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use rutter_limits::network;
+use parking_lot::Mutex;
+
+use crate::network;
 
 /// Limits the requests of each source: an IPv4 address, or an IPv6 network of 64 bits.
-pub(crate) struct RequestRate {
+pub struct RequestRate {
     per_second: AtomicU32,
     sources: Mutex<HashMap<IpAddr, Allowance>>,
 }
@@ -26,7 +27,8 @@ const BURST: Duration = Duration::from_secs(5);
 const SOURCES: usize = 4_096;
 
 impl RequestRate {
-    pub(crate) fn new(per_second: u32) -> Self {
+    /// A limit of so many requests a second.
+    pub fn new(per_second: u32) -> Self {
         RequestRate {
             per_second: AtomicU32::new(per_second),
             sources: Mutex::default(),
@@ -34,19 +36,19 @@ impl RequestRate {
     }
 
     /// Changes the limit.
-    pub(crate) fn set(&self, per_second: u32) {
+    pub fn set(&self, per_second: u32) {
         self.per_second.store(per_second, Ordering::Relaxed);
     }
 
     /// Counts a request. Returns false if the source makes too many.
-    pub(crate) fn allows(&self, source: IpAddr, now: Instant) -> bool {
+    pub fn allows(&self, source: IpAddr, now: Instant) -> bool {
         let rate = f64::from(self.per_second.load(Ordering::Relaxed));
         let full = rate * BURST.as_secs_f64();
         let filled = |one: &Allowance| {
             let seconds = now.saturating_duration_since(one.at).as_secs_f64();
             (one.requests + seconds * rate).min(full)
         };
-        let mut sources = self.sources.lock().expect("no holder panics");
+        let mut sources = self.sources.lock();
         if sources.len() >= SOURCES {
             sources.retain(|_, one| filled(one) < full);
         }
