@@ -37,7 +37,7 @@ pub use advertise::memfd_segment::NewFile;
 pub use bench_support::RoutePair;
 pub use client_options::ClientOptions;
 pub use decision::{FileAttributes, FileRoute, Step, best_file_route};
-pub use handover::{HeldTable, TableImport, TableTotals};
+pub use handover::{HeldTable, ImportedSets, ImportedTable, TableExport, TableImport, TableTotals};
 pub use lifecycle::Retain;
 pub use monitored::{Monitored, Source, View};
 pub use neighbor::{

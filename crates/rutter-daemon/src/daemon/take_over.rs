@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use mio::Poll;
 use rutter_config::{Config, ConfigSource};
+use rutter_rib::ImportedSets;
 
 use super::{Daemon, Handle, Prepared, Start, StartError, failed, named};
 use crate::filter_sources::FilterSources;
@@ -46,14 +47,16 @@ impl Daemon {
 
 impl Prepared {
     fn take_over(mut self, mut predecessor: Predecessor) -> Result<Handle, StartError> {
-        let taken = self.handle.take(&self.polls, &mut predecessor);
-        if let Err(error) = taken {
-            // The end of this process must change nothing that the other one uses.
-            self.handle.shared.stopping.store(true, Ordering::Release);
-            predecessor.fail(error.to_string());
-            return Err(error);
-        }
-        self.handle.go_on(self.polls)?;
+        let sets = match self.handle.take(&self.polls, &mut predecessor) {
+            Ok(sets) => sets,
+            Err(error) => {
+                // The end of this process must change nothing that the other one uses.
+                self.handle.shared.stopping.store(true, Ordering::Release);
+                predecessor.fail(error.to_string());
+                return Err(error);
+            }
+        };
+        self.handle.go_on(self.polls, sets)?;
         predecessor.wait_for_end();
         self.handle.open_services_after_handover();
         Ok(self.handle)
@@ -62,7 +65,11 @@ impl Prepared {
 
 impl Handle {
     /// Takes everything from the process before. The archive opens first, so that it misses no update.
-    fn take(&mut self, polls: &[Poll], predecessor: &mut Predecessor) -> Result<(), StartError> {
+    fn take(
+        &mut self,
+        polls: &[Poll],
+        predecessor: &mut Predecessor,
+    ) -> Result<ImportedSets, StartError> {
         let config = Arc::clone(&self.shared.config.read());
         FilterSources::start(&self.shared, &config).map_err(failed("sources of outside data"))?;
         self.place_reactors(polls)?;
@@ -72,8 +79,8 @@ impl Handle {
     }
 
     /// Goes on with what [`Handle::take`] took. The routes are evaluated again: this version, or its data, may judge
-    /// otherwise.
-    fn go_on(&mut self, polls: Vec<Poll>) -> Result<(), StartError> {
+    /// otherwise. `sets` are those of the table.
+    fn go_on(&mut self, polls: Vec<Poll>, sets: ImportedSets) -> Result<(), StartError> {
         let config = Arc::clone(&self.shared.config.read());
         // Until now the listening sockets were those of the other process.
         self.shared.listeners.set_keys(None, &config);
@@ -85,6 +92,7 @@ impl Handle {
         let reevaluate = move || {
             shared.rib.reevaluate_all(|| shared.flush());
             shared.flush();
+            shared.rib.release_imported(sets);
         };
         named("reevaluate", reevaluate).map_err(failed("re-evaluation"))?;
         Ok(())

@@ -27,16 +27,25 @@ pub(super) enum Kind {
     Go,
     /// The new process cannot take over, and why.
     Failed,
+    /// The neighbors that have a place in the table, before its first part.
+    InTable,
+    /// The end of a stage of the table. The new process: it has read it.
+    Staged,
+    /// The old process holds still: the last stage follows.
+    Held,
 }
 
 impl Kind {
-    const ALL: [Kind; 6] = [
+    const ALL: [Kind; 9] = [
         Kind::Hello,
         Kind::Neighbor,
         Kind::Table,
         Kind::Ready,
         Kind::Go,
         Kind::Failed,
+        Kind::InTable,
+        Kind::Staged,
+        Kind::Held,
     ];
 }
 

@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::panic::resume_unwind;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,12 +13,13 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use rutter_api::ReloadError;
-use rutter_rib::{ClientStream, HeldTable, TableTotals};
+use rutter_rib::{ClientStream, HeldTable, TableExport, TableTotals};
 use rutter_wire::handover::{BadRecord, Reader, VERSION, Writer};
 
 use super::channel::{Channel, Kind, describe};
 use super::{Program, kinds_of_data, peer_record};
 use crate::peer::Peer;
+use crate::privileges;
 use crate::reactor::Reactor;
 use crate::reload;
 use crate::service_manager;
@@ -53,6 +55,10 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 const HELD_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time in which a moment must come in which the daemon can be held still.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The most stages in which the table is sent before it is held still.
+const STAGES: usize = 4;
+/// A stage with so few destinations is the last before. To send them takes milliseconds.
+const FEW_CHANGES: usize = 4_000;
 /// The time between two attempts.
 const RETRY: Duration = Duration::from_millis(50);
 /// The time limit for the end of the process after a hand-over.
@@ -145,13 +151,15 @@ fn upgrade(shared: &Arc<Shared>) -> Result<String, String> {
     saved.map_err(|source| format!("the last good copy of {source} is not written in time"))?;
     let mut successor = Successor::start(&program)?;
     let version = successor.greet(shared)?;
+    let mut export = TableExport::default();
+    successor.send_table(shared, &mut export)?;
     let until = Instant::now() + PATIENCE;
     loop {
-        if let Some(passed) = attempt(shared, config, &mut successor)? {
+        if let Some(passed) = attempt(shared, config, &mut export, &mut successor)? {
             let pid = successor.child.id();
             service_manager::notify(&format!("MAINPID={pid}"));
-            // The successor learns from the end of the connection that this process has ended.
-            std::mem::forget(successor);
+            // The successor learns from the end of the connection that this process has ended. Nor is the table freed.
+            std::mem::forget((successor, export));
             return Ok(format!(
                 "process {pid}, version {version}, took over {} sessions and {} routes; nothing was read or sent for {} ms",
                 passed.sessions,
@@ -163,6 +171,7 @@ fn upgrade(shared: &Arc<Shared>) -> Result<String, String> {
             return Err("other changes are still being applied; try again in a moment".to_owned());
         }
         thread::sleep(RETRY);
+        successor.send_changes(shared, &mut export)?;
     }
 }
 
@@ -235,7 +244,6 @@ impl Successor {
 
     /// Sends the clock and the listening sockets, and waits until the new process is prepared. Returns its version.
     fn greet(&mut self, shared: &Shared) -> Result<String, String> {
-        let failed = |error: io::Error| format!("the new process: {}", describe(&error));
         let listeners = shared.listeners.sockets();
         let mut hello = Writer::default();
         hello.number(VERSION);
@@ -247,12 +255,13 @@ impl Successor {
             hello.address(*address);
             hello.number(asn.0);
         }
-        self.channel.set_timeout(START_TIMEOUT).map_err(failed)?;
-        self.channel
-            .send(Kind::Hello, &hello.bytes)
-            .map_err(failed)?;
         let sockets: Vec<BorrowedFd<'_>> = listeners.iter().map(AsFd::as_fd).collect();
-        self.channel.send_sockets(&sockets).map_err(failed)?;
+        let channel = &mut self.channel;
+        let sent = channel
+            .set_timeout(START_TIMEOUT)
+            .and_then(|()| channel.send(Kind::Hello, &hello.bytes))
+            .and_then(|()| channel.send_sockets(&sockets));
+        sent.map_err(|error| self.failure(&error))?;
         let mut record = Vec::new();
         self.expect(Kind::Hello, &mut record)?;
         let mut prepared = Reader::new(&record);
@@ -270,9 +279,60 @@ impl Successor {
         Ok(version)
     }
 
+    /// Sends the table while it changes further, until few changes remain.
+    fn send_table(&mut self, shared: &Shared, export: &mut TableExport) -> Result<(), String> {
+        let send = || {
+            privileges::yield_to_routing();
+            let mut in_table = Writer::default();
+            peer_record::write_in_table(&shared.rib.peers(), &mut in_table);
+            let sent = self.channel.send(Kind::InTable, &in_table.bytes);
+            sent.map_err(|error| self.failure(&error))?;
+            for _ in 0..STAGES {
+                if self.send_changes(shared, export)? <= FEW_CHANGES {
+                    break;
+                }
+            }
+            Ok(())
+        };
+        thread::scope(|scope| {
+            let sending = thread::Builder::new().name("send table".into());
+            let sending = sending.spawn_scoped(scope, send);
+            let sending = sending.map_err(|error| format!("no thread: {error}"))?;
+            sending.join().unwrap_or_else(|panic| resume_unwind(panic))
+        })
+    }
+
+    /// Sends what has changed since the stage before, and waits until the new process has read it. Returns the number of
+    /// destinations.
+    fn send_changes(&mut self, shared: &Shared, export: &mut TableExport) -> Result<usize, String> {
+        let channel = &mut self.channel;
+        let is_stopping = || shared.stop_request.wait(Duration::ZERO).is_some();
+        let sent = export.send_changes(&shared.rib, |record| match is_stopping() {
+            true => Err(io::ErrorKind::Interrupted.into()),
+            false => channel.send(Kind::Table, record),
+        });
+        let sent = sent.and_then(|sent| channel.send(Kind::Staged, &[]).map(|()| sent));
+        if is_stopping() {
+            return Err("the daemon stops".to_owned());
+        }
+        let sent = sent.map_err(|error| self.failure(&error))?;
+        self.expect(Kind::Staged, &mut Vec::new())?;
+        Ok(sent)
+    }
+
     fn expect(&mut self, kind: Kind, record: &mut Vec<u8>) -> Result<(), String> {
         let expected = self.channel.expect(kind, record);
         expected.map_err(|error| format!("the new process: {error}"))
+    }
+
+    /// What an error of the connection means. If the new process ended, it may have said why.
+    fn failure(&mut self, error: &io::Error) -> String {
+        let mut why = Vec::new();
+        let has_ended = error.kind() == io::ErrorKind::BrokenPipe;
+        match has_ended && matches!(self.channel.receive(&mut why), Ok(Kind::Failed)) {
+            true => format!("the new process: {}", String::from_utf8_lossy(&why)),
+            false => format!("the new process: {}", describe(error)),
+        }
     }
 }
 
@@ -290,6 +350,7 @@ type HeldThread<'a> = MutexGuard<'a, Option<Reactor>>;
 fn attempt(
     shared: &Shared,
     config: u64,
+    export: &mut TableExport,
     successor: &mut Successor,
 ) -> Result<Option<Passed>, String> {
     let Some(reloading) = shared.reloading.try_lock_for(RETRY) else {
@@ -333,7 +394,7 @@ fn attempt(
     let Some(held) = shared.rib.hold(&mut streams) else {
         return Ok(None);
     };
-    match pass(shared, &threads, &held, successor) {
+    match pass(shared, &threads, &held, export, successor) {
         Ok((sessions, totals)) => {
             // The sockets are the successor's now: these threads never go on, and nobody changes this process any more.
             threads.into_iter().for_each(std::mem::forget);
@@ -357,22 +418,11 @@ fn pass(
     shared: &Shared,
     threads: &[HeldThread<'_>],
     table: &HeldTable<'_>,
+    export: &mut TableExport,
     successor: &mut Successor,
 ) -> Result<(usize, TableTotals), String> {
-    let failed = |error: io::Error| format!("the new process: {}", describe(&error));
-    let channel = &mut successor.channel;
-    channel.set_timeout(HELD_TIMEOUT).map_err(failed)?;
-    let reactors = || threads.iter().filter_map(|thread| thread.as_ref());
-    let peers = || reactors().flat_map(Reactor::peers);
-    let mut sessions = 0;
-    for peer in peers() {
-        sessions += usize::from(pass_peer(peer, channel).map_err(failed)?);
-    }
-    let established = peers().filter_map(|peer| peer.established.as_ref());
-    let streams: Vec<&ClientStream> = established.filter_map(|e| e.stream.as_ref()).collect();
-    let send = |record: &[u8]| channel.send(Kind::Table, record);
-    let totals = table.write(&streams, send).map_err(failed)?;
-    channel.send(Kind::Ready, &[]).map_err(failed)?;
+    let passed = pass_state(threads, table, export, &mut successor.channel);
+    let (sessions, totals) = passed.map_err(|error| successor.failure(&error))?;
     let mut record = Vec::new();
     successor.expect(Kind::Ready, &mut record)?;
     let mut ready = Reader::new(&record);
@@ -383,7 +433,31 @@ fn pass(
     if shared.stop_request.wait(Duration::ZERO).is_some() {
         return Err("the daemon stops".to_owned());
     }
-    successor.channel.send(Kind::Go, &[]).map_err(failed)?;
+    let sent = successor.channel.send(Kind::Go, &[]);
+    sent.map_err(|error| successor.failure(&error))?;
+    Ok((sessions, totals))
+}
+
+/// Passes the neighbors and the last stage of the table on. Returns the number of sessions, and the size of the table.
+fn pass_state(
+    threads: &[HeldThread<'_>],
+    table: &HeldTable<'_>,
+    export: &mut TableExport,
+    channel: &mut Channel,
+) -> io::Result<(usize, TableTotals)> {
+    channel.set_timeout(HELD_TIMEOUT)?;
+    channel.send(Kind::Held, &[])?;
+    let reactors = || threads.iter().filter_map(|thread| thread.as_ref());
+    let peers = || reactors().flat_map(Reactor::peers);
+    let mut sessions = 0;
+    for peer in peers() {
+        sessions += usize::from(pass_peer(peer, channel)?);
+    }
+    let established = peers().filter_map(|peer| peer.established.as_ref());
+    let streams: Vec<&ClientStream> = established.filter_map(|e| e.stream.as_ref()).collect();
+    let send = |record: &[u8]| channel.send(Kind::Table, record);
+    let totals = table.write(export, &streams, send)?;
+    channel.send(Kind::Ready, &[])?;
     Ok((sessions, totals))
 }
 

@@ -6,11 +6,16 @@
 //!   starts it ───────────────────────────────►  reads and checks the configuration
 //!   clock, listening sockets ────────────────►  starts the sources of outside data
 //!   ◄────────────────────────────── Hello ────
+//!   the table, then its changes, in stages ──►  builds the same again
+//!   ◄───────────────────────────── Staged ────
 //!   holds its I/O threads and the table
-//!   neighbors, their sockets, the table ─────►  builds the same again
+//!   neighbors, their sockets, last changes ──►
 //!   ◄────────────────────────────── Ready ────
 //!   Go, and ends ────────────────────────────►  reads and writes the sockets
 //! ```
+//!
+//! Until the old process holds still, it serves as usual. So the length of the pause depends on the number of neighbors and
+//! on what changed last, not on the size of the table.
 //!
 //! Invariant: until it sends Go, the old process can go on as if nothing had been. It ends the new process before it
 //! does. A process without Go never reads or writes a neighbor's socket.

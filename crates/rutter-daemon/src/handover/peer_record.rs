@@ -1,11 +1,12 @@
-//! A neighbor as a record: the state of its session, its counters, and the bytes of its connection.
+//! A neighbor as a record: the state of its session, its counters, and the bytes of its connection. And all neighbors of the
+//! table as a record.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use rutter_config::Config;
 use rutter_net::{Asn, Family, PerFamily};
-use rutter_rib::PeerId;
+use rutter_rib::{Neighbor, PeerId, PeerSummary};
 use rutter_session::Session;
 use rutter_wire::handover::{BadRecord, Reader, Writer};
 
@@ -28,15 +29,7 @@ pub(super) fn write(peer: &Peer, out: &mut Writer) {
     out.address(peer.address());
     out.bool(peer.settings.dynamic.is_some());
     out.number(peer.settings.table.remote_asn.0);
-    let local = &peer.settings.table;
-    let addresses = [
-        local.local_ipv4.map(IpAddr::V4),
-        local.local_ipv6.map(IpAddr::V6),
-    ];
-    for address in addresses {
-        out.bool(address.is_some());
-        address.into_iter().for_each(|address| out.address(address));
-    }
+    write_local(&peer.settings.table, out);
     out.optional(peer.id.map(|id| id.0.into()));
     out.bool(peer.had_connection);
     for family in Family::ALL {
@@ -74,11 +67,7 @@ pub(super) fn read(
         false => configured_settings(config, address),
     };
     let mut settings = settings.ok_or(BadRecord("neighbor of this configuration"))?;
-    for _ in 0..2 {
-        if state.bool("own address")? {
-            settings.set_local(state.address("own address")?);
-        }
-    }
+    read_local([&mut settings], &mut state)?;
     let id: Option<u16> = state.optional("id")?;
     let now_ms = shared.clock.now_ms();
     let thread = shared.claim_thread();
@@ -114,6 +103,64 @@ pub(super) fn read(
         bytes,
         pending_refreshes,
     })
+}
+
+/// Appends the neighbors of a table.
+pub(super) fn write_in_table(peers: &[PeerSummary], out: &mut Writer) {
+    for PeerSummary { id, neighbor, .. } in peers {
+        out.number(id.0);
+        out.address(neighbor.address);
+        out.number(neighbor.remote_asn.0);
+        write_local(neighbor, out);
+    }
+}
+
+/// Reads the neighbors of a table, but for those that this process's configuration lacks.
+pub(super) fn read_in_table(
+    config: &Config,
+    record: &[u8],
+) -> Result<Vec<(PeerId, Neighbor)>, BadRecord> {
+    let mut state = Reader::new(record);
+    let mut all = Vec::new();
+    while !state.is_empty() {
+        let id = PeerId(state.number("id")?);
+        let address = state.address("address")?;
+        let asn = Asn(state.number("AS number")?);
+        let settings = configured_settings(config, address);
+        let mut settings = settings.or_else(|| dynamic_settings(config, address, asn));
+        read_local(&mut settings, &mut state)?;
+        all.extend(settings.map(|settings| (id, settings.table)));
+    }
+    Ok(all)
+}
+
+/// Appends our own addresses.
+fn write_local(neighbor: &Neighbor, out: &mut Writer) {
+    let addresses = [
+        neighbor.local_ipv4.map(IpAddr::V4),
+        neighbor.local_ipv6.map(IpAddr::V6),
+    ];
+    for address in addresses {
+        out.bool(address.is_some());
+        address.into_iter().for_each(|address| out.address(address));
+    }
+}
+
+/// Reads our own addresses into the settings, if there are any.
+fn read_local<'a>(
+    settings: impl IntoIterator<Item = &'a mut NeighborSettings>,
+    state: &mut Reader<'_>,
+) -> Result<(), BadRecord> {
+    let mut settings = settings.into_iter().next();
+    for _ in 0..2 {
+        if state.bool("own address")? {
+            let address = state.address("own address")?;
+            if let Some(settings) = &mut settings {
+                settings.set_local(address);
+            }
+        }
+    }
+    Ok(())
 }
 
 fn configured_settings(config: &Config, address: IpAddr) -> Option<NeighborSettings> {

@@ -5,17 +5,20 @@ use std::io;
 use std::net::{IpAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use rutter_net::Asn;
-use rutter_rib::{ClientStream, PeerId, TableTotals};
+use rutter_rib::{ClientStream, ImportedSets, ImportedTable, PeerId, TableImport};
 use rutter_wire::handover::{BadRecord, Reader, VERSION, Writer};
 
 use super::channel::{Channel, Kind, describe};
 use super::kinds_of_data;
 use super::peer_record::{self, TakenPeer};
 use crate::connection::Connection;
+use crate::privileges;
 use crate::shared::{Shared, unix_us};
 
 /// The process before, at the other end of standard input.
@@ -92,22 +95,24 @@ impl Predecessor {
     }
 
     /// Takes the neighbors, their sockets and the table, when this process is prepared. Its I/O threads must have their
-    /// event loops, but not run. Returns when the other process has handed over.
-    pub(crate) fn take(&mut self, shared: &Shared) -> Result<(), String> {
+    /// event loops, but not run. Returns when the other process has handed over, with the attribute sets of the table, which
+    /// may be released.
+    pub(crate) fn take(&mut self, shared: &Shared) -> Result<ImportedSets, String> {
         let mut hello = Writer::default();
         hello.string(env!("CARGO_PKG_VERSION"));
         for (_, is_here) in kinds_of_data(&shared.rib.filter_data()) {
             hello.bool(is_here);
         }
         self.send(Kind::Hello, &hello)?;
-        let (peers, streams, totals) = self.receive(shared)?;
+        let (peers, table) = self.receive(shared)?;
         let sessions = peers.iter().filter(|(_, socket)| socket.is_some()).count();
-        continue_peers(shared, peers, streams)?;
+        continue_peers(shared, peers, table.streams)?;
         let mut ready = Writer::default();
         ready.count(sessions);
-        ready.number(totals.routes);
+        ready.number(table.totals.routes);
         self.send(Kind::Ready, &ready)?;
-        self.channel.expect(Kind::Go, &mut Vec::new())
+        self.channel.expect(Kind::Go, &mut Vec::new())?;
+        Ok(table.sets)
     }
 
     fn send(&mut self, kind: Kind, record: &Writer) -> Result<(), String> {
@@ -115,13 +120,15 @@ impl Predecessor {
         sent.map_err(|error| describe(&error))
     }
 
-    fn receive(
-        &mut self,
-        shared: &Shared,
-    ) -> Result<(Vec<Taken>, Vec<ClientStream>, TableTotals), String> {
+    fn receive(&mut self, shared: &Shared) -> Result<(Vec<Taken>, ImportedTable), String> {
         let config = Arc::clone(&shared.config.read());
-        let mut peers: Vec<Taken> = Vec::new();
         let mut record = Vec::new();
+        self.channel.expect(Kind::InTable, &mut record)?;
+        let in_table = peer_record::read_in_table(&config, &record).map_err(text)?;
+        let mut import = shared.rib.import(in_table);
+        self.receive_table(&mut import)?;
+        while self.receive_stage(&mut import)? == Kind::Staged {}
+        let mut peers: Vec<Taken> = Vec::new();
         let mut kind = self.next(&mut record)?;
         while kind == Kind::Neighbor {
             let peer = peer_record::read(shared, &config, &record).map_err(text)?;
@@ -140,19 +147,49 @@ impl Predecessor {
         }
         let ids = peers.iter().map(|(taken, _)| &taken.peer);
         let in_table = ids.filter_map(|peer| Some((peer.id?, peer.settings.table.clone())));
-        let mut import = shared.rib.import(in_table.collect());
+        import.begin_last_stage(in_table.collect());
         while kind == Kind::Table {
             import.record(&record).map_err(text)?;
             kind = self.next(&mut record)?;
         }
         match kind {
-            Kind::Ready => {
-                let (totals, streams) = import.finish().map_err(text)?;
-                Ok((peers, streams, totals))
+            Kind::Ready => Ok((peers, import.finish().map_err(text)?)),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    /// Receives the first stage, which is the whole table, while the other process still serves.
+    fn receive_table(&mut self, import: &mut TableImport<'_>) -> Result<(), String> {
+        let receive = || {
+            privileges::yield_to_routing();
+            match self.receive_stage(import)? {
+                Kind::Staged => Ok(()),
+                other => Err(unexpected(other)),
             }
-            other => Err(format!(
-                "the other process sent {other:?} in place of the table"
-            )),
+        };
+        thread::scope(|scope| {
+            let receiving = thread::Builder::new().name("receive table".into());
+            let receiving = receiving.spawn_scoped(scope, receive);
+            let receiving = receiving.map_err(|error| format!("no thread: {error}"))?;
+            receiving
+                .join()
+                .unwrap_or_else(|panic| resume_unwind(panic))
+        })
+    }
+
+    /// Receives a stage up to its end, which it confirms, or up to the word that the other process holds still.
+    fn receive_stage(&mut self, import: &mut TableImport<'_>) -> Result<Kind, String> {
+        let mut record = Vec::new();
+        loop {
+            match self.next(&mut record)? {
+                Kind::Table => import.record(&record).map_err(text)?,
+                Kind::Staged => {
+                    self.send(Kind::Staged, &Writer::default())?;
+                    return Ok(Kind::Staged);
+                }
+                Kind::Held => return Ok(Kind::Held),
+                other => return Err(unexpected(other)),
+            }
         }
     }
 
@@ -214,6 +251,10 @@ fn continue_peers(
         true => Ok(()),
         false => Err("the other process sent a client without a session".to_owned()),
     }
+}
+
+fn unexpected(kind: Kind) -> String {
+    format!("the other process sent {kind:?} in place of the table")
 }
 
 fn text(error: BadRecord) -> String {

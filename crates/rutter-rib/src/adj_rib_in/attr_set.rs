@@ -468,6 +468,13 @@ impl AttrStore {
         self.charges.of(owner)
     }
 
+    /// Charges another neighbor for a set.
+    pub fn charge(&self, set: &AttrSet, owner: PeerId) {
+        let stripe = &self.stripes[stripe_of(set.0.header.header.hash)];
+        let _stripe = stripe.lock();
+        set.change_owner(owner, &self.charges);
+    }
+
     /// Charges nobody any more for the sets of some neighbors in one stripe. Returns `false` if there is no such stripe.
     pub fn disown(&self, stripe: usize, owners: &PeerSet) -> bool {
         let Some(place) = self.stripes.get(stripe) else {

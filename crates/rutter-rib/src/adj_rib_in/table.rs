@@ -80,7 +80,8 @@ pub(crate) fn accepted(routes: &[Route]) -> &[Route] {
 /// The dense index of a destination in its table.
 pub(crate) type Id = u32;
 
-const PAGE: usize = 256;
+/// The destinations of a page.
+pub(crate) const PAGE: usize = 256;
 
 /// The destinations of a contiguous range of ids, in one allocation; shared with snapshots until written.
 pub(crate) type Page<K> = [Destination<K>];

@@ -1,20 +1,14 @@
-//! The table of the process that ends: held still, and written.
+//! The table of the process that ends: held still for the last stage.
 
-use std::hash::BuildHasherDefault;
-
-use hashbrown::HashMap;
 use parking_lot::{MutexGuard, RwLockReadGuard};
-use rapidhash::fast::RapidHasher;
-use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
-use rutter_policy::{ChangesId, Class, RejectReason};
+use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
 use rutter_wire::handover::Writer;
 
-use super::{Tag, route_changes};
-use crate::adj_rib_in::attr_set::AUDIENCE_UNKNOWN;
-use crate::adj_rib_in::route::{Route, State};
+use super::Tag;
+use super::records::Records;
+use super::stages::{Moment, NO_NUMBER, SentFamily, TableExport, begin_destination, number_of};
 use crate::adj_rib_in::shard::{Shard, Stored};
-use crate::adj_rib_in::table::{Id, Key};
-use crate::adj_rib_in::verdict::Verdict;
+use crate::adj_rib_in::table::Id;
 use crate::topology::{Peer, Topology};
 use crate::{ClientStream, PeerId, Rib, SessionInfo};
 
@@ -34,8 +28,6 @@ pub struct TableTotals {
     pub routes: u64,
 }
 
-/// A record is complete at this size in bytes.
-const RECORD: usize = 64 * 1024;
 /// Other threads may change the table between two looks at it.
 const ATTEMPTS: usize = 100;
 
@@ -88,212 +80,150 @@ impl HeldTable<'_> {
         groups.iter().all(|group| pending(group) == 0)
     }
 
-    /// Writes the table and the streams with which it is held as records for [`TableImport`], and passes each to
-    /// `send`. The first error ends it.
-    ///
-    /// [`TableImport`]: crate::TableImport
+    /// Writes the last stage: what has changed since the one before, the neighbors, and the streams with which the table
+    /// is held. Each record is passed to `send`. The first error ends it.
     pub fn write<E>(
         &self,
+        export: &mut TableExport,
         streams: &[&ClientStream],
         send: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<TableTotals, E> {
-        let mut export = Export {
+        let mut last = LastStage {
             table: self,
-            out: Writer::default(),
-            send,
-            totals: TableTotals::default(),
-            is_numbered: false,
+            export,
+            records: Records::new(send),
         };
-        export.write(streams)?;
-        Ok(export.totals)
+        last.write(streams)
+    }
+
+    /// The totals as the table counts them itself.
+    fn totals(&self) -> TableTotals {
+        let destinations = |shard: &MutexGuard<'_, Shard>| {
+            Ipv4Prefix::table(shard).len() + Ipv6Prefix::table(shard).len()
+        };
+        TableTotals {
+            destinations: self.shards.iter().map(destinations).sum::<usize>() as u64,
+            routes: self.topology.routes(),
+        }
     }
 }
 
-struct Export<'a, S> {
+struct LastStage<'a, S> {
     table: &'a HeldTable<'a>,
-    out: Writer,
-    send: S,
-    totals: TableTotals,
-    /// Clients catch up: their marks refer to the numbers of destinations.
-    is_numbered: bool,
+    export: &'a mut TableExport,
+    records: Records<S>,
 }
 
-/// The numbers of the attribute sets, by address.
-type SetNumbers = HashMap<usize, u32, BuildHasherDefault<RapidHasher<'static>>>;
-
-/// The destinations of a family in the order of the records: the ids of each shard.
-type Order = Vec<Vec<Id>>;
-
-impl<E, S: FnMut(&[u8]) -> Result<(), E>> Export<'_, S> {
-    fn write(&mut self, streams: &[&ClientStream]) -> Result<(), E> {
-        self.begin(Tag::Begin)?;
+impl<E, S: FnMut(&[u8]) -> Result<(), E>> LastStage<'_, S> {
+    fn write(&mut self, streams: &[&ClientStream]) -> Result<TableTotals, E> {
+        let topology = &self.table.topology;
+        for (id, peer) in topology.iter() {
+            let bgp_id = topology.ranks[id.index()].bgp_id;
+            write_neighbor(id, peer, bgp_id, self.records.begin(Tag::Neighbor)?);
+        }
+        let mut moment = Moment::new(topology);
+        self.table.shards.iter().for_each(|shard| moment.add(shard));
+        self.export.write(moment, &mut self.records)?;
         let shards = &self.table.shards;
-        let ipv4 = shards.iter().map(|shard| Ipv4Prefix::table(shard).len());
-        self.out.count(ipv4.sum());
-        let ipv6 = shards.iter().map(|shard| Ipv6Prefix::table(shard).len());
-        self.out.count(ipv6.sum());
-        self.is_numbered = !streams.iter().all(|stream| stream.is_live());
-        self.out.bool(self.is_numbered);
-        for (peer, held) in self.table.topology.iter() {
-            let bgp_id = self.table.topology.ranks[peer.index()].bgp_id;
-            self.begin(Tag::Neighbor)?;
-            write_neighbor(peer, held, bgp_id, &mut self.out);
-        }
-        self.verdicts()?;
-        let sets = self.attribute_sets()?;
-        let orders = PerFamily::new(
-            self.destinations::<Ipv4Prefix>(&sets)?,
-            self.destinations::<Ipv6Prefix>(&sets)?,
-        );
-        drop(sets);
+        write_tombstones(shards, &mut self.export.ipv4, &mut self.records)?;
+        write_tombstones(shards, &mut self.export.ipv6, &mut self.records)?;
+        self.export.sets.write_changes(&mut self.records)?;
         for stream in streams {
-            self.client(stream, &orders)?;
+            self.client(stream)?;
         }
-        self.begin(Tag::End)?;
-        self.out.number(self.totals.destinations);
-        self.out.number(self.totals.routes);
-        self.send_record()
+        let totals = self.table.totals();
+        let out = self.records.begin(Tag::End)?;
+        out.number(totals.destinations);
+        out.number(totals.routes);
+        self.records.end()?;
+        Ok(totals)
     }
 
-    /// Begins an item, in a new record if the present one is long.
-    fn begin(&mut self, tag: Tag) -> Result<(), E> {
-        if self.out.bytes.len() >= RECORD {
-            self.send_record()?;
-        }
-        self.out.u8(tag as u8);
-        Ok(())
-    }
-
-    fn send_record(&mut self) -> Result<(), E> {
-        let sent = (self.send)(&self.out.bytes);
-        self.out.bytes.clear();
-        sent
-    }
-
-    fn verdicts(&mut self) -> Result<(), E> {
-        for reason in RejectReason::ALL {
-            self.begin(Tag::Verdict)?;
-            self.out.u8(Verdict::rejected(*reason).octet());
-            self.out.bool(false);
-            self.out.string(reason.name());
-        }
-        for (verdict, class) in self.table.topology.classes.verdicts() {
-            self.begin(Tag::Verdict)?;
-            self.out.u8(verdict.octet());
-            self.out.bool(true);
-            // A reason has a number only within one version, and changes only within one process.
-            let numbered = Class {
-                failed: None,
-                changes: ChangesId::NONE,
-                ..class
-            };
-            self.out.number(numbered.to_bits());
-            self.out.string(class.failed.map_or("", RejectReason::name));
-            let changes = class.changes.changes().unwrap_or_default();
-            route_changes::write(&changes, &mut self.out);
-        }
-        Ok(())
-    }
-
-    fn attribute_sets(&mut self) -> Result<SetNumbers, E> {
-        let mut sets = SetNumbers::default();
-        let mut result = Ok(());
-        let store = &self.table.rib.store;
-        store.for_each(|set| {
-            if result.is_err() || set.is_unused() {
-                return;
-            }
-            result = self.begin(Tag::AttributeSet);
-            self.out.octets(set.block());
-            self.out.octets(set.mp_next_hop());
-            self.out.number(set.owner().0);
-            self.out.bool(set.audience() != AUDIENCE_UNKNOWN);
-            sets.insert(set.address(), sets.len() as u32);
-        });
-        result.map(|()| sets)
-    }
-
-    fn destinations<K: Stored>(&mut self, sets: &SetNumbers) -> Result<Order, E> {
-        let tag = match K::FAMILY {
-            Family::Ipv4Unicast => Tag::Ipv4Destination,
-            Family::Ipv6Unicast => Tag::Ipv6Destination,
-        };
-        let table = self.table;
-        let mut order = Vec::new();
-        for shard in &table.shards {
-            let mut ids = Vec::new();
-            for id in 0..shard.id_end(K::FAMILY) {
-                let destination = K::table(shard).get(id);
-                let is_kept = || shard.clients.tombstones[K::FAMILY].contains(&id);
-                if destination.routes.is_empty() && !is_kept() {
-                    continue;
-                }
-                if self.is_numbered {
-                    ids.push(id);
-                }
-                self.totals.destinations += 1;
-                self.begin(tag)?;
-                write_prefix(destination.prefix, &mut self.out);
-                self.out.count(destination.routes.len());
-                for route in destination.routes.iter() {
-                    write_route(route, sets, &mut self.out);
-                }
-                self.totals.routes += destination.routes.len() as u64;
-            }
-            order.push(ids);
-        }
-        Ok(order)
-    }
-
-    fn client(&mut self, stream: &ClientStream, orders: &PerFamily<Order>) -> Result<(), E> {
-        self.begin(Tag::Client)?;
-        self.out.number(stream.peer().0);
-        stream.write_state(&mut self.out);
-        self.out.bool(stream.is_live());
+    fn client(&mut self, stream: &ClientStream) -> Result<(), E> {
+        let out = self.records.begin(Tag::Client)?;
+        out.number(stream.peer().0);
+        stream.write_state(out);
+        out.bool(stream.is_live());
         if !stream.is_live() {
-            for family in Family::ALL {
-                self.marks(stream.peer(), family, &orders[family]);
-            }
+            let shards = &self.table.shards;
+            write_marks(stream.peer(), shards, &self.export.ipv4, out);
+            write_marks(stream.peer(), shards, &self.export.ipv6, out);
         }
         Ok(())
     }
+}
 
-    /// Appends a bit for each destination that a client catches up with, another for those of them that have not changed
-    /// since, and the paths that it may hold.
-    fn marks(&mut self, client: PeerId, family: Family, order: &Order) {
-        let count: usize = order.iter().map(Vec::len).sum();
-        let mut marked = vec![0_u8; count.div_ceil(8)];
-        let mut unchanged = marked.clone();
-        let mut remembered = Writer::default();
-        let mut paths = 0_usize;
-        let mut first = 0;
-        for (shard, ids) in self.table.shards.iter().zip(order) {
-            let all = &shard.clients.catching_up;
-            let Some(catching_up) = all.iter().find(|one| one.peer == client) else {
-                continue;
-            };
-            for (number, id) in (first..).zip(ids) {
-                if let Some(has_changed) = catching_up.mark_of(family, *id) {
-                    marked[number / 8] |= 1 << (number % 8);
-                    unchanged[number / 8] |= u8::from(!has_changed) << (number % 8);
-                }
+/// Writes the destinations without routes that clients may still hold.
+fn write_tombstones<K: Stored, E, S: FnMut(&[u8]) -> Result<(), E>>(
+    shards: &[MutexGuard<'_, Shard>],
+    sent: &mut SentFamily<K>,
+    records: &mut Records<S>,
+) -> Result<(), E> {
+    for (shard, of_shard) in shards.iter().zip(&mut sent.shards) {
+        for id in &shard.clients.tombstones[K::FAMILY] {
+            // One that has routes again was written with them.
+            if *id < shard.id_end(K::FAMILY) && K::table(shard).get(*id).routes.is_empty() {
+                let number = number_of(&mut of_shard.numbers, *id, &mut sent.numbers);
+                let prefix = K::table(shard).get(*id).prefix;
+                begin_destination(records, prefix, number)?.count(0);
             }
-            for (id, is_complete, held) in catching_up.remembered_paths(family) {
-                if let Ok(place) = ids.binary_search(&id) {
-                    paths += 1;
-                    remembered.count(first + place);
-                    remembered.bool(is_complete);
-                    remembered.count(held.len());
-                    held.iter().for_each(|path| remembered.number(*path));
-                }
-            }
-            first += ids.len();
         }
-        self.out.octets(&marked);
-        self.out.octets(&unchanged);
-        self.out.count(paths);
-        self.out.bytes.extend_from_slice(&remembered.bytes);
     }
+    Ok(())
+}
+
+/// Appends a bit for each number of a destination that a client catches up with, another for those of them that have not
+/// changed since, and the paths that it may hold.
+fn write_marks<K: Stored>(
+    client: PeerId,
+    shards: &[MutexGuard<'_, Shard>],
+    sent: &SentFamily<K>,
+    out: &mut Writer,
+) {
+    let mut marked = vec![0_u8; (sent.numbers as usize).div_ceil(8)];
+    let mut unchanged = marked.clone();
+    let mut remembered = Writer::default();
+    let mut paths = 0_usize;
+    for (shard, of_shard) in shards.iter().zip(&sent.shards) {
+        let all = &shard.clients.catching_up;
+        let Some(catching_up) = all.iter().find(|one| one.peer == client) else {
+            continue;
+        };
+        let number = |id: Id| {
+            let number = of_shard.numbers.get(id as usize).copied();
+            let number = number.filter(|number| *number != NO_NUMBER)?;
+            is_there::<K>(shard, id).then_some(number)
+        };
+        for id in 0..of_shard.numbers.len() as Id {
+            if let Some(has_changed) = catching_up.mark_of(K::FAMILY, id)
+                && let Some(number) = number(id)
+            {
+                let (byte, bit) = (number as usize / 8, number % 8);
+                marked[byte] |= 1 << bit;
+                unchanged[byte] |= u8::from(!has_changed) << bit;
+            }
+        }
+        for (id, is_complete, held) in catching_up.remembered_paths(K::FAMILY) {
+            if let Some(number) = number(id) {
+                paths += 1;
+                remembered.number(number);
+                remembered.bool(is_complete);
+                remembered.count(held.len());
+                held.iter().for_each(|path| remembered.number(*path));
+            }
+        }
+    }
+    out.octets(&marked);
+    out.octets(&unchanged);
+    out.count(paths);
+    out.bytes.extend_from_slice(&remembered.bytes);
+}
+
+/// Returns whether an id has a destination.
+fn is_there<K: Stored>(shard: &Shard, id: Id) -> bool {
+    id < shard.id_end(K::FAMILY)
+        && (!K::table(shard).get(id).routes.is_empty()
+            || shard.clients.tombstones[K::FAMILY].contains(&id))
 }
 
 fn write_neighbor(id: PeerId, peer: &Peer, bgp_id: u32, out: &mut Writer) {
@@ -329,28 +259,4 @@ fn write_session(session: &SessionInfo, out: &mut Writer) {
             out.bool(family.extended_next_hop);
         }
     }
-}
-
-fn write_prefix<K: Key>(prefix: K, out: &mut Writer) {
-    let prefix: rutter_net::Prefix = prefix.into();
-    let octets = usize::from(prefix.len().div_ceil(8));
-    out.u8(prefix.len());
-    match prefix.addr() {
-        std::net::IpAddr::V4(address) => {
-            out.bytes.extend_from_slice(&address.octets()[..octets]);
-        }
-        std::net::IpAddr::V6(address) => {
-            out.bytes.extend_from_slice(&address.octets()[..octets]);
-        }
-    }
-}
-
-fn write_route(route: &Route, sets: &SetNumbers, out: &mut Writer) {
-    let number = sets.get(&route.attrs.address());
-    // The set of a route is in the store while the route is in the table.
-    out.number(number.copied().unwrap_or(u32::MAX));
-    out.number(route.peer.0);
-    out.number(route.path_id);
-    out.u8(route.state.0 & State::OF_ROUTE);
-    out.u8(route.verdict.octet());
 }

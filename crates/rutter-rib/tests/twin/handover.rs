@@ -1,7 +1,14 @@
 //! The table passes to another one in the middle of a history, as a new version of Rutter takes over the one that runs.
 
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
 use rutter_lpm::Profile;
-use rutter_rib::{Batch, ClientStream, PeerId, Rib, RibConfig};
+use rutter_net::{Family, Prefix};
+use rutter_rib::{
+    Batch, ClientStream, ImportedTable, Neighbor, PeerId, Retain, Rib, RibConfig, RouteView,
+    TableExport,
+};
 use rutter_wire::handover::BadRecord;
 
 use crate::world::{Actions, Attrs, World, asn, export};
@@ -17,29 +24,58 @@ pub struct HandOver {
     pub fails: bool,
 }
 
-/// The table and its streams as records; `None` if another moment is needed.
-pub fn records(world: &mut World) -> Option<Vec<Vec<u8>>> {
-    let clients = world.clients.iter_mut().flatten();
-    let mut streams: Vec<&mut ClientStream> = clients.map(|client| client.stream()).collect();
-    let held = world.rib.hold(&mut streams)?;
-    let streams: Vec<&ClientStream> = streams.iter().map(|stream| &**stream).collect();
-    let mut records = Vec::new();
-    let written = held.write(&streams, |record| {
-        records.push(record.to_vec());
-        Ok::<_, std::convert::Infallible>(())
-    });
-    written.expect("no error is possible");
-    Some(records)
+/// A table that another process has in part.
+pub struct Transfer {
+    export: TableExport,
+    /// The neighbors when it began.
+    neighbors: Vec<(PeerId, Neighbor)>,
+    /// The records of the stages so far.
+    stages: Vec<Vec<u8>>,
 }
 
-/// A table that was read from the records of this one.
-pub fn successor(
-    world: &World,
-    shards: usize,
-    actions: Actions,
-    has_mirror: bool,
-    records: &[Vec<u8>],
-) -> Result<(Rib, Vec<ClientStream>), BadRecord> {
+impl Transfer {
+    fn begin(world: &World) -> Self {
+        Transfer {
+            export: TableExport::default(),
+            neighbors: neighbors(world),
+            stages: Vec::new(),
+        }
+    }
+
+    /// Sends what has changed.
+    fn send_changes(&mut self, rib: &Rib) -> usize {
+        let stages = &mut self.stages;
+        let sent = self.export.send_changes(rib, |record| keep(stages, record));
+        sent.expect("no error is possible")
+    }
+
+    /// The records of the last stage; `None` if another moment is needed.
+    fn last_stage(&mut self, world: &mut World) -> Option<Vec<Vec<u8>>> {
+        let clients = world.clients.iter_mut().flatten();
+        let mut streams: Vec<&mut ClientStream> = clients.map(|client| client.stream()).collect();
+        let held = world.rib.hold(&mut streams)?;
+        let streams: Vec<&ClientStream> = streams.iter().map(|stream| &**stream).collect();
+        let mut records = Vec::new();
+        let send = |record: &[u8]| keep(&mut records, record);
+        let written = held.write(&mut self.export, &streams, send);
+        written.expect("no error is possible");
+        Some(records)
+    }
+}
+
+fn keep(records: &mut Vec<Vec<u8>>, record: &[u8]) -> Result<(), Infallible> {
+    records.push(record.to_vec());
+    Ok(())
+}
+
+fn neighbors(world: &World) -> Vec<(PeerId, Neighbor)> {
+    let ids = (0..world.clients.len() as u16).map(PeerId);
+    ids.filter_map(|id| Some((id, world.rib.neighbor(id)?)))
+        .collect()
+}
+
+/// An empty table for the routes of this one.
+fn empty(world: &World, shards: usize, actions: Actions, has_mirror: bool) -> Rib {
     let rib = Rib::new(RibConfig {
         shards,
         cluster_id: 1,
@@ -52,28 +88,70 @@ pub fn successor(
         rib.enable_lookup(Profile::Compact);
     }
     rib.replace_filter_data(world.rib.filter_data(), || {});
-    let ids = (0..world.clients.len() as u16).map(PeerId);
-    let neighbors = ids.filter_map(|id| Some((id, world.rib.neighbor(id)?)));
-    let mut import = rib.import(neighbors.collect());
-    for record in records {
+    rib
+}
+
+/// Reads a table.
+fn read(
+    rib: &Rib,
+    transfer: &Transfer,
+    present: Vec<(PeerId, Neighbor)>,
+    last: &[Vec<u8>],
+) -> Result<Vec<ClientStream>, BadRecord> {
+    let mut import = rib.import(transfer.neighbors.clone());
+    for record in &transfer.stages {
         import.record(record)?;
     }
-    let (_, streams) = import.finish()?;
-    Ok((rib, streams))
+    import.begin_last_stage(present);
+    for record in last {
+        import.record(record)?;
+    }
+    let ImportedTable { streams, sets, .. } = import.finish()?;
+    rib.release_imported(sets);
+    Ok(streams)
+}
+
+/// The prefixes, and the neighbors, identifiers and attributes of their routes in order.
+type Routes = BTreeMap<Prefix, Vec<(PeerId, u32, Vec<u8>, bool)>>;
+
+fn routes(rib: &Rib) -> Routes {
+    let snapshot = rib.snapshot();
+    let all = Family::ALL.into_iter();
+    let all = all.flat_map(|family| snapshot.destinations(family));
+    let route = |route: &RouteView<'_>| {
+        let block = route.attrs.block().to_vec();
+        (route.peer, route.path_id, block, route.reject.is_some())
+    };
+    all.map(|one| (one.prefix, one.routes.iter().map(route).collect()))
+        .collect()
 }
 
 impl World {
+    /// Sends another process what has changed since the stage before.
+    pub fn send_stage(&mut self) {
+        let begun = self.transfer.take();
+        let mut transfer = begun.unwrap_or_else(|| Transfer::begin(self));
+        transfer.send_changes(&self.rib);
+        self.transfer = Some(transfer);
+    }
+
     /// Replaces the table. Clients that had everything are sent nothing.
     pub fn hand_over(&mut self, how: HandOver, actions: Actions) {
         self.sweep_all();
-        let Some(records) = records(self) else {
+        let begun = self.transfer.take();
+        let mut transfer = begun.unwrap_or_else(|| Transfer::begin(self));
+        let Some(last) = transfer.last_stage(self) else {
+            self.transfer = Some(transfer);
             return;
         };
-        let taken = successor(self, how.shards, actions, how.has_mirror, &records);
-        let (rib, streams) = taken.expect("whole records");
+        let rib = empty(self, how.shards, actions, how.has_mirror);
+        let taken = read(&rib, &transfer, neighbors(self), &last);
+        let streams = taken.expect("whole records");
+        drop(transfer);
         if how.fails {
             return;
         }
+        assert_eq!(routes(&self.rib), routes(&rib));
         let is_idle = |stream: &ClientStream| stream.is_drained() && !stream.has_more();
         let counts: Vec<_> = self.peer_ids().map(|id| self.rib.counts(id)).collect();
         self.rib = rib;
@@ -119,33 +197,80 @@ fn world() -> World {
     world
 }
 
-#[test]
-fn records_that_are_incomplete_are_refused() {
-    let mut world = world();
-    let whole = records(&mut world).expect("a quiet table").concat();
-    let read = |records: &[u8]| {
-        let records = [records.to_vec()];
-        successor(&world, 1, Actions::Sent, false, &records).map(|(_, streams)| streams.len())
+/// A table of which the other process has a first stage, and the records of the last one.
+fn in_two_stages(world: &mut World) -> (Transfer, Vec<Vec<u8>>) {
+    let mut transfer = Transfer::begin(world);
+    assert_eq!(transfer.send_changes(&world.rib), 50);
+    world.withdraw(0, &["10.7.0.0/16".parse().unwrap()]);
+    let attrs = Attrs {
+        path: vec![asn(0), 2],
+        origin: 0,
+        med: None,
+        communities: Vec::new(),
     };
-    assert_eq!(read(&whole), Ok(3));
-    for end in 0..whole.len() {
-        assert!(read(&whole[..end]).is_err(), "cut at {end}");
-    }
-    assert_eq!(
-        read(&[&whole[..], &whole[..]].concat()),
-        Err(BadRecord("end"))
+    world.announce(
+        0,
+        &["10.9.0.0/16", "10.60.0.0/16"].map(|p| p.parse().unwrap()),
+        &attrs,
     );
-    let unknown = [&whole[..], &[200]].concat();
-    assert!(read(&unknown).is_err());
+    let last = transfer.last_stage(world).expect("a quiet table");
+    (transfer, last)
+}
+
+fn read_here(world: &World, transfer: &Transfer, last: &[Vec<u8>]) -> Result<usize, BadRecord> {
+    let rib = empty(world, 1, Actions::Sent, false);
+    read(&rib, transfer, neighbors(world), last).map(|streams| streams.len())
+}
+
+#[test]
+fn records_that_are_damaged_are_refused() {
+    let mut world = world();
+    let (mut transfer, last) = in_two_stages(&mut world);
+    assert_eq!(read_here(&world, &transfer, &last), Ok(3));
+    let bad = Err(BadRecord("checksum"));
+    let (first, last) = (transfer.stages.concat(), last.concat());
+    for end in 0..first.len() {
+        transfer.stages = vec![first[..end].to_vec()];
+        assert_eq!(read_here(&world, &transfer, &[last.clone()]), bad, "{end}");
+    }
+    for place in 0..first.len() {
+        transfer.stages = vec![first.clone()];
+        transfer.stages[0][place] ^= 1 << (place % 8);
+        assert_eq!(
+            read_here(&world, &transfer, &[last.clone()]),
+            bad,
+            "{place}"
+        );
+    }
+    transfer.stages = vec![first];
+    for end in 0..last.len() {
+        let cut = [last[..end].to_vec()];
+        assert_eq!(read_here(&world, &transfer, &cut), bad, "{end}");
+    }
+}
+
+#[test]
+fn records_that_are_missing_or_come_twice_are_refused() {
+    let mut world = world();
+    let (mut transfer, last) = in_two_stages(&mut world);
+    let read_with = |transfer: &Transfer, last: &[Vec<u8>]| read_here(&world, transfer, last);
+    assert_eq!(read_with(&transfer, &[]), Err(BadRecord("end")));
+    let twice = [&last[..], &last[..]].concat();
+    assert_eq!(read_with(&transfer, &twice), Err(BadRecord("end")));
+    transfer.stages.clear();
+    assert!(read_with(&transfer, &last).is_err());
+    transfer.stages = last.clone();
+    let early = read_with(&transfer, &last);
+    assert_eq!(early, Err(BadRecord("end")), "the last stage comes first");
 }
 
 #[test]
 fn a_client_of_which_the_new_process_knows_no_session_is_refused() {
     let mut world = world();
-    let records = records(&mut world).expect("a quiet table");
+    let (transfer, last) = in_two_stages(&mut world);
     world.clients.pop();
-    let other = successor(&world, 1, Actions::Sent, false, &records);
-    assert_eq!(other.err(), Some(BadRecord("neighbor")));
+    let other = read_here(&world, &transfer, &last);
+    assert_eq!(other, Err(BadRecord("neighbor")));
 }
 
 /// Until the new process goes on, the old one may have to: its clients notice nothing.
@@ -154,7 +279,8 @@ fn a_table_that_was_held_in_vain_goes_on() {
     let mut world = world();
     let before = world.clients[1].as_ref().map(|client| client.messages);
     for _ in 0..3 {
-        records(&mut world).expect("a quiet table");
+        let mut transfer = Transfer::begin(&world);
+        transfer.last_stage(&mut world).expect("a quiet table");
     }
     world.drain(1);
     let after = world.clients[1].as_ref().map(|client| client.messages);
@@ -162,4 +288,133 @@ fn a_table_that_was_held_in_vain_goes_on() {
     world.drain(2);
     let held = world.clients[2].as_ref().map(|client| client.held.len());
     assert_eq!(held, Some(50));
+}
+
+/// Enough destinations for several pages and books. Between the stages some go and their places are reused, some move, and
+/// most stay.
+#[test]
+fn later_stages_have_only_what_changed() {
+    let mut world = World::new(3, 2, 1 << 20);
+    (0..3).for_each(|peer| world.up(peer, peer == 2));
+    let prefix = |number: u32| -> Prefix {
+        match number % 8 {
+            0 => format!("2001:db8:{number:x}::/48").parse().unwrap(),
+            _ => format!(
+                "{}.{}.{}.0/24",
+                20 + (number >> 16),
+                number >> 8 & 255,
+                number & 255
+            )
+            .parse()
+            .unwrap(),
+        }
+    };
+    let of = |numbers: &[u32], ipv6: bool| -> Vec<Prefix> {
+        let all = numbers.iter().map(|number| prefix(*number));
+        all.filter(|p| matches!(p, Prefix::V6(_)) == ipv6).collect()
+    };
+    let announce = |world: &mut World, peer: u16, numbers: &[u32], tail: u32| {
+        let attrs = Attrs {
+            path: vec![asn(peer), tail],
+            origin: 0,
+            med: None,
+            communities: Vec::new(),
+        };
+        for family in [false, true] {
+            world.announce_many(peer, &of(numbers, family), &attrs);
+        }
+    };
+    let withdraw = |world: &mut World, peer: u16, numbers: &[u32]| {
+        for family in [false, true] {
+            let gone = of(numbers, family);
+            gone.chunks(200).for_each(|some| world.withdraw(peer, some));
+        }
+    };
+    const COUNT: u32 = 60_000;
+    let all: Vec<u32> = (0..COUNT).collect();
+    announce(&mut world, 0, &all, 5);
+    announce(&mut world, 1, &all[..COUNT as usize / 2], 6);
+    world.drain(1);
+    let mut transfer = Transfer::begin(&world);
+    assert_eq!(transfer.send_changes(&world.rib), COUNT as usize);
+    assert_eq!(transfer.send_changes(&world.rib), 0);
+    let mut draw = 1_u32;
+    let mut some = |count: u32| -> Vec<u32> {
+        let mut next = || {
+            draw = draw.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (draw >> 8) % (COUNT + 5_000)
+        };
+        (0..count).map(|_| next()).collect()
+    };
+    for stage in 0..4 {
+        for tail in 7..9 {
+            let gone = some(500);
+            (0..2).for_each(|peer| withdraw(&mut world, peer, &gone));
+            announce(&mut world, 0, &some(300), tail + stage);
+        }
+        let sent = transfer.send_changes(&world.rib);
+        assert!((500..3_500).contains(&sent), "{sent}");
+    }
+    (0..2).for_each(|peer| withdraw(&mut world, peer, &some(2_000)));
+    world.sweep_all();
+    let last = transfer.last_stage(&mut world).expect("a quiet table");
+    for shards in [1, 4] {
+        let rib = empty(&world, shards, Actions::Sent, true);
+        let streams = read(&rib, &transfer, neighbors(&world), &last).expect("whole records");
+        assert_eq!(streams.len(), 3);
+        assert_eq!(routes(&rib), routes(&world.rib));
+        let bytes = |rib: &Rib| {
+            let charged = |id| rib.peer_memory(PeerId(id));
+            (0..3).map(charged).collect::<Vec<_>>()
+        };
+        assert_eq!(bytes(&rib), bytes(&world.rib));
+    }
+}
+
+/// The memory of a table that became empty is released: all its ids begin again.
+#[test]
+fn a_table_that_empties_between_stages_is_empty_afterwards() {
+    let mut world = world();
+    let mut transfer = Transfer::begin(&world);
+    transfer.send_changes(&world.rib);
+    world.down(0, Retain::Nothing);
+    world.settle();
+    let rib = empty(&world, 2, Actions::Sent, false);
+    let last = transfer.last_stage(&mut world).expect("a quiet table");
+    let streams = read(&rib, &transfer, neighbors(&world), &last).expect("whole records");
+    assert_eq!(streams.len(), 2);
+    assert!(rib.snapshot().is_empty());
+}
+
+/// What clients hold depends on the order of the routes, and that on the BGP Identifiers of the neighbors.
+#[test]
+fn a_neighbor_that_comes_back_with_another_identifier_between_stages_changes_the_order() {
+    let mut world = world();
+    let attrs = Attrs {
+        path: vec![asn(1)],
+        origin: 0,
+        med: None,
+        communities: vec![65_000 << 16 | 1],
+    };
+    for index in 0..50_u8 {
+        world.announce(1, &[format!("10.{index}.0.0/16").parse().unwrap()], &attrs);
+    }
+    world.settle();
+    let mut transfer = Transfer::begin(&world);
+    transfer.send_changes(&world.rib);
+    let first = |rib: &Rib| routes(rib).values().next().map(|routes| routes[0].0);
+    let before = first(&world.rib);
+    world.down(0, Retain::Stale);
+    world.up_as(0, 5_000 - 4_999 * u32::from(before != Some(PeerId(0))));
+    world.settle();
+    assert_ne!(first(&world.rib), before);
+    let rib = empty(&world, 1, Actions::Sent, false);
+    let last = transfer.last_stage(&mut world).expect("a quiet table");
+    let streams = read(&rib, &transfer, neighbors(&world), &last).expect("whole records");
+    assert_eq!(routes(&rib), routes(&world.rib));
+    assert!(
+        streams
+            .iter()
+            .all(|stream| stream.is_drained() && !stream.has_more())
+    );
 }

@@ -49,6 +49,7 @@ enum Event {
     SetExportFilters(u16, Vec<Rule>),
     /// The limit on paths of a client, and whether it receives routes at all, while its session goes on.
     Restyle(u16, Option<u16>, bool),
+    SendStage,
     HandOver(HandOver),
     Settle,
 }
@@ -125,6 +126,7 @@ fn event() -> impl Strategy<Value = Event> {
         2 => proptest::collection::vec((1u32..4, origin()), 0..6).prop_map(Event::SetAspas),
         3 => (0..PEERS, proptest::option::of(0u16..4), proptest::bool::weighted(0.7))
             .prop_map(|(peer, limit, export)| Event::Restyle(peer, limit, export)),
+        4 => Just(Event::SendStage),
         3 => (proptest::sample::select(vec![1usize, 2, 4]), any::<bool>(), any::<bool>())
             .prop_map(|(shards, has_mirror, fails)| {
                 Event::HandOver(HandOver { shards, has_mirror, fails })
@@ -199,6 +201,8 @@ fn step(world: &mut World, model: &mut Model, event: &Event) {
         Event::Wait => world.wait(),
         Event::Refresh(peer, family) => world.refresh(*peer, *family),
         Event::SetActions(actions) => {
+            // The daemon refuses to hand over under another configuration.
+            world.transfer = None;
             world.set_actions(*actions);
             model.actions = *actions;
         }
@@ -236,6 +240,7 @@ fn step(world: &mut World, model: &mut Model, event: &Event) {
         Event::Restyle(peer, limit, export) => {
             restyle(world, model, *peer, *limit, *export || !is_up(world, *peer));
         }
+        Event::SendStage => world.send_stage(),
         Event::HandOver(how) => world.hand_over(*how, model.actions),
         Event::Settle => check(world, model),
         _ => {}

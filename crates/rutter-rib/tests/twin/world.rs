@@ -19,6 +19,7 @@ use rutter_wire::attr::{self, AttrContext, code};
 use rutter_wire::{nlri, update};
 
 use crate::filters::{Rule, chain};
+use crate::handover::Transfer;
 
 /// The attributes of a route in these tests.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,6 +56,8 @@ pub struct World {
     sweeper: Sweeper,
     now_ms: u64,
     settings: Mutex<Settings>,
+    /// A hand-over that has begun.
+    pub transfer: Option<Transfer>,
 }
 
 /// The settings of peers that differ from [`neighbor`].
@@ -274,6 +277,7 @@ impl World {
             sweeper: Sweeper::default(),
             now_ms: 0,
             settings: Mutex::default(),
+            transfer: None,
         }
     }
 
