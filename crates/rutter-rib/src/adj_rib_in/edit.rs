@@ -218,7 +218,19 @@ impl<K: Stored> Edit<'_, K> {
         if self.clients.catching_up.is_empty() {
             self.table.remove(id);
         } else {
+            self.clear_beside_catch_up(id);
+        }
+    }
+
+    /// Keeps the destination for the clients that may hold its prefix. A prefix that came and went while a client read
+    /// nothing is freed: peers could make any number of them.
+    #[cold]
+    fn clear_beside_catch_up(&mut self, id: Id) {
+        if self.clients.may_hold(K::FAMILY, id) {
             self.clients.tombstones[K::FAMILY].insert(id);
+        } else {
+            self.clients.forget(K::FAMILY, id);
+            self.table.remove(id);
         }
     }
 }

@@ -404,6 +404,22 @@ impl Shard {
         is_left
     }
 
+    /// Frees destinations without routes once a client was sent their withdrawal, unless another needs them.
+    pub fn free_unheld<K: Stored>(&mut self, ids: impl Iterator<Item = Id>) {
+        let (table, clients) = K::split(self);
+        for id in ids {
+            let kept = &clients.tombstones[K::FAMILY];
+            if kept.is_empty() {
+                return;
+            }
+            let is_kept = kept.contains(&id) && id < table.id_end();
+            if is_kept && table.get(id).routes.is_empty() && !clients.may_hold(K::FAMILY, id) {
+                clients.forget(K::FAMILY, id);
+                table.remove(id);
+            }
+        }
+    }
+
     /// Keeps a destination without routes for the clients that catch up.
     pub fn tombstone<K: Stored>(&mut self, prefix: K) -> Id {
         let (table, clients) = K::split(self);

@@ -67,7 +67,7 @@ impl CatchUp {
     pub fn restyle(&mut self, former: &Style, ends: PerFamily<Id>) {
         for family in Family::ALL {
             if let Some(dirty) = &mut self.dirty[family] {
-                dirty.unchanged.fill(0);
+                dirty.make_all_uncertain();
                 dirty.mark_all(ends[family]);
             }
         }
@@ -125,7 +125,8 @@ impl CatchUp {
         if let Some(dirty) = &mut self.dirty[family] {
             dirty.mark(id);
             if !has_changed {
-                dirty.unchanged[id as usize / 64] |= 1 << (id % 64);
+                let (word, bit) = dirty.place(id);
+                dirty.sure[word] |= bit;
             }
         }
     }
@@ -138,6 +139,22 @@ impl CatchUp {
         }
     }
 
+    /// Forgets a destination that is freed: the client holds nothing of it.
+    pub fn forget(&mut self, family: Family, id: Id) {
+        if let Some(dirty) = &mut self.dirty[family] {
+            dirty.forget(id);
+        }
+        if let Some(held) = &mut self.remembered_paths[family] {
+            held.remove(&id);
+        }
+    }
+
+    /// Returns whether the client may hold a route of a destination that has none any more.
+    pub fn may_hold(&self, family: Family, id: Id) -> bool {
+        let dirty = self.dirty[family].as_ref();
+        dirty.is_some_and(|dirty| dirty.may_hold(id))
+    }
+
     /// The number of remembered paths, each perhaps more than once.
     #[cfg(test)]
     fn remembered(&self) -> usize {
@@ -147,9 +164,21 @@ impl CatchUp {
             .sum()
     }
 
+    /// Marks a destination of which the client may hold any former routes.
     pub fn mark(&mut self, family: Family, id: Id) {
         if let Some(dirty) = &mut self.dirty[family] {
             dirty.mark(id);
+        }
+    }
+
+    /// Marks a destination that changes. `was_empty`: there was no accepted route before.
+    pub fn mark_change(&mut self, family: Family, id: Id, was_empty: bool) {
+        if let Some(dirty) = &mut self.dirty[family] {
+            // After a change of style, only the differences of certain destinations are sent: new ones are not certain.
+            match self.former {
+                None => dirty.mark_change(id, was_empty),
+                Some(_) => dirty.mark(id),
+            }
         }
     }
 
@@ -159,7 +188,7 @@ impl CatchUp {
             dirty.mark_all(end);
             if self.former.is_some() {
                 // The difference between the styles is not enough.
-                dirty.unchanged.fill(0);
+                dirty.make_all_uncertain();
             }
         }
     }
@@ -170,34 +199,80 @@ impl CatchUp {
     }
 }
 
-/// A set of destination ids that is consumed in ascending order, round and round.
+/// A set of destination ids that is consumed in ascending order, round and round. Two bits for each id say what the client
+/// holds of a destination:
+///
+/// | `held` | `sure` | the id | the client holds |
+/// | --- | --- | --- | --- |
+/// | 0 | 0 | is not marked | the present routes |
+/// | 1 | 0 | is marked | any former routes |
+/// | 1 | 1 | is marked | the present routes, or nothing |
+/// | 0 | 1 | is marked | nothing |
 #[derive(Debug, Default)]
 pub(crate) struct MarkedIds {
-    words: Vec<u64>,
-    /// The marked ids whose destinations have not changed since all were marked. The client holds no outdated route
-    /// of them.
-    unchanged: Vec<u64>,
+    held: Vec<u64>,
+    sure: Vec<u64>,
     count: usize,
     /// The word where the next search begins.
     scan: usize,
 }
 
 impl MarkedIds {
+    /// Marks an id: the client may hold any former routes.
     pub fn mark(&mut self, id: Id) {
-        let word = id as usize / 64;
-        self.grow(word + 1);
-        let bit = 1 << (id % 64);
-        self.unchanged[word] &= !bit;
-        if self.words[word] & bit == 0 {
-            self.words[word] |= bit;
+        let (word, bit) = self.place(id);
+        if (self.held[word] | self.sure[word]) & bit == 0 {
             self.count += 1;
+        }
+        self.held[word] |= bit;
+        self.sure[word] &= !bit;
+    }
+
+    /// Marks an id whose destination changes. A client that held nothing still does. `was_empty`: the destination had no
+    /// routes, so that a client that held the present ones holds nothing.
+    fn mark_change(&mut self, id: Id, was_empty: bool) {
+        let (word, bit) = self.place(id);
+        match self.bits(id) {
+            (false, false) if was_empty => {
+                self.sure[word] |= bit;
+                self.count += 1;
+            }
+            (false, true) => {}
+            _ => self.mark(id),
         }
     }
 
-    fn mark_of(&self, id: Id) -> Option<bool> {
+    fn place(&mut self, id: Id) -> (usize, u64) {
+        let word = id as usize / 64;
+        self.grow(word + 1);
+        (word, 1 << (id % 64))
+    }
+
+    fn bits(&self, id: Id) -> (bool, bool) {
         let (word, bit) = (id as usize / 64, 1 << (id % 64));
-        let is_marked = self.words.get(word)? & bit != 0;
-        is_marked.then(|| self.unchanged[word] & bit == 0)
+        let has = |words: &[u64]| words.get(word).is_some_and(|word| word & bit != 0);
+        (has(&self.held), has(&self.sure))
+    }
+
+    /// Whether a marked id's destination may have changed; `None` if it is not marked.
+    fn mark_of(&self, id: Id) -> Option<bool> {
+        match self.bits(id) {
+            (false, false) => None,
+            (held, sure) => Some(!(held && sure)),
+        }
+    }
+
+    fn may_hold(&self, id: Id) -> bool {
+        self.bits(id).0
+    }
+
+    fn forget(&mut self, id: Id) {
+        if self.bits(id) != (false, false) {
+            let (word, bit) = self.place(id);
+            self.held[word] &= !bit;
+            self.sure[word] &= !bit;
+            self.count -= 1;
+        }
     }
 
     /// Marks all ids before `end`, 64 at a time.
@@ -208,38 +283,44 @@ impl MarkedIds {
                 ids @ 0..64 => (1 << ids) - 1,
                 _ => u64::MAX,
             };
-            let new = ids & !self.words[word];
-            self.words[word] |= new;
-            self.unchanged[word] |= new;
+            let new = ids & !(self.held[word] | self.sure[word]);
+            self.held[word] |= new;
+            self.sure[word] |= new;
             self.count += new.count_ones() as usize;
         }
     }
 
-    fn grow(&mut self, words: usize) {
-        if words > self.words.len() {
-            self.words.resize(words, 0);
-            self.unchanged.resize(words, 0);
+    /// The client may hold any former routes of the marked ids.
+    fn make_all_uncertain(&mut self) {
+        for (held, sure) in self.held.iter_mut().zip(&mut self.sure) {
+            *held |= std::mem::take(sure);
         }
     }
 
-    /// Takes up to `most` ids out of the set. Each comes with whether its destination may have changed since all were
-    /// marked.
+    fn grow(&mut self, words: usize) {
+        if words > self.held.len() {
+            self.held.resize(words, 0);
+            self.sure.resize(words, 0);
+        }
+    }
+
+    /// Takes up to `most` ids out of the set. Each comes with whether the client may hold former routes.
     pub fn take(&mut self, most: usize, out: &mut Vec<(Id, bool)>) {
         while self.count > 0 && out.len() < most {
-            if self.scan >= self.words.len() {
+            if self.scan >= self.held.len() {
                 self.scan = 0;
             }
-            let word = &mut self.words[self.scan];
-            while *word != 0 && out.len() < most {
-                let bit = word.trailing_zeros();
-                *word &= *word - 1;
+            let (held, sure) = (&mut self.held[self.scan], &mut self.sure[self.scan]);
+            let mut marked = *held | *sure;
+            while marked != 0 && out.len() < most {
+                let bit = marked.trailing_zeros();
+                marked &= marked - 1;
                 self.count -= 1;
-                let unchanged = &mut self.unchanged[self.scan];
-                let changed = *unchanged >> bit & 1 == 0;
-                *unchanged &= !(1 << bit);
-                out.push((self.scan as Id * 64 + bit, changed));
+                out.push((self.scan as Id * 64 + bit, *sure >> bit & 1 == 0));
+                *held &= !(1 << bit);
+                *sure &= !(1 << bit);
             }
-            if *word == 0 {
+            if marked == 0 {
                 self.scan += 1;
             }
         }
@@ -363,7 +444,77 @@ mod tests {
                     .collect::<Vec<_>>()
             );
             assert_eq!(dirty.count, 0);
-            assert!(dirty.unchanged.iter().all(|word| *word == 0));
+            assert!(dirty.sure.iter().all(|word| *word == 0));
         }
+    }
+
+    /// All sequences of operations on one id, beside a twin that knows what the client holds.
+    #[test]
+    fn marks_know_what_a_client_may_hold() {
+        // What the client was sent, and what is there now: a number of a route, or none. What it may hold at most.
+        type Twin = (Option<u32>, Option<u32>, bool);
+        fn explore(operations: &mut Vec<u8>, check: &impl Fn(&[u8])) {
+            check(operations);
+            if operations.len() < 7 {
+                for operation in 0..4 {
+                    operations.push(operation);
+                    explore(operations, check);
+                    operations.pop();
+                }
+            }
+        }
+        let run = |operations: &[u8]| {
+            let mut dirty = MarkedIds::default();
+            let (mut sent, mut present, mut is_kept): Twin = (None, None, false);
+            for (number, operation) in operations.iter().enumerate() {
+                match operation {
+                    0 => {
+                        dirty.mark_change(7, present.is_none());
+                        present = Some(number as u32);
+                    }
+                    1 if present.is_some() => {
+                        dirty.mark_change(7, false);
+                        present = None;
+                        is_kept = dirty.may_hold(7);
+                        if !is_kept {
+                            dirty.forget(7);
+                        }
+                    }
+                    2 => dirty.mark_all(8),
+                    3 => {
+                        let mut taken = Vec::new();
+                        dirty.take(9, &mut taken);
+                        for (id, may_hold_former) in taken.into_iter().filter(|(id, _)| *id == 7) {
+                            let is_outdated = sent.is_some() && sent != present;
+                            assert!(may_hold_former || !is_outdated, "{id} in {operations:?}");
+                            sent = present;
+                        }
+                    }
+                    _ => {}
+                }
+                let is_outdated = sent != present;
+                assert!(!is_outdated || dirty.mark_of(7).is_some(), "{operations:?}");
+                let is_lost = sent.is_some() && present.is_none() && !is_kept;
+                assert!(!is_lost, "the prefix is gone in {operations:?}");
+                let marked = (0..200).filter(|id| dirty.mark_of(*id).is_some()).count();
+                assert_eq!(marked, dirty.count);
+            }
+        };
+        explore(&mut Vec::new(), &run);
+    }
+
+    #[test]
+    fn a_destination_that_came_and_went_unsent_is_held_by_nobody() {
+        let mut dirty = MarkedIds::default();
+        dirty.mark_change(3, true);
+        dirty.mark_change(3, false);
+        assert!(!dirty.may_hold(3));
+        dirty.forget(3);
+        assert_eq!((dirty.mark_of(3), dirty.count), (None, 0));
+        // An unsent message may have announced it before.
+        dirty.mark_change(3, true);
+        dirty.mark(3);
+        assert!(dirty.may_hold(3));
+        assert_eq!(dirty.count, 1);
     }
 }

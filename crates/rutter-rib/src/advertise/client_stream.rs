@@ -340,6 +340,7 @@ impl ClientStream {
         }
         let (announced, withdrawn) = lines.sorted();
         self.write_lines(topology, &announced, &withdrawn);
+        shard.free_unheld::<K>(ids.iter().map(|(id, _)| *id));
         ids.len()
     }
 

@@ -89,9 +89,22 @@ impl Clients {
     ) {
         let chosen = |one: &&mut CatchUp| only.is_none_or(|only| only.contains(one.peer));
         for catching_up in self.catching_up.iter_mut().filter(chosen) {
-            catching_up.mark(family, id);
+            catching_up.mark_change(family, id, before.is_empty());
             catching_up.remember_paths(family, id, before);
         }
+    }
+
+    /// Returns whether a catching-up client may hold a route of a destination that has none any more.
+    pub fn may_hold(&self, family: Family, id: Id) -> bool {
+        self.catching_up.iter().any(|one| one.may_hold(family, id))
+    }
+
+    /// Forgets a destination that is freed.
+    pub fn forget(&mut self, family: Family, id: Id) {
+        for catching_up in &mut self.catching_up {
+            catching_up.forget(family, id);
+        }
+        self.tombstones[family].remove(&id);
     }
 
     /// The catch-up state of a client.

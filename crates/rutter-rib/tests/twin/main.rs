@@ -511,6 +511,49 @@ fn slow_clients_of_a_group_of_their_own_leave_the_log_before_it_is_full() {
     assert!(held(SLOW[0]).eq(held(1)));
 }
 
+/// Peers could otherwise make any number of destinations, which no neighbor is charged for.
+#[test]
+fn prefixes_that_come_and_go_beside_a_client_that_reads_nothing_leave_nothing() {
+    for has_add_path in [false, true] {
+        let mut world = World::new(4, 2, 20_000);
+        (0..4).for_each(|peer| world.up(peer, has_add_path));
+        world.settle();
+        let present = &many_prefixes()[..40];
+        let others = [0, 2, 3];
+        for round in 0.. {
+            assert!(round < 400, "the client leaves the log");
+            world.announce(0, present, &attrs_of_round(round));
+            others.iter().for_each(|peer| world.drain(*peer));
+            world.check_lags(100);
+            if world.rib.demotions() > 0 {
+                break;
+            }
+        }
+        let destinations = |world: &World| {
+            let rows = world.rib.memory();
+            let row = rows.iter().find(|row| row.what == "ipv4 prefix index");
+            row.unwrap().count
+        };
+        for round in 0..100 {
+            let prefixes: Vec<Prefix> = (0..50)
+                .map(|number| format!("20.{round}.{number}.0/24").parse().unwrap())
+                .collect();
+            world.announce(0, &prefixes, &attrs_of_round(1));
+            world.announce(0, &prefixes[..9], &attrs_of_round(2));
+            world.withdraw(0, &prefixes);
+            others.iter().for_each(|peer| world.drain(*peer));
+        }
+        assert_eq!(destinations(&world), 40, "Add-Path: {has_add_path}");
+        // The prefixes that the client holds stay until it was sent their withdrawal.
+        world.withdraw(0, &present[..20]);
+        assert_eq!(destinations(&world), 40);
+        world.settle();
+        assert_eq!(destinations(&world), 20);
+        let held = |peer: usize| &world.clients[peer].as_ref().unwrap().held;
+        assert_eq!((held(1).len(), held(1)), (20, held(2)));
+    }
+}
+
 #[test]
 fn where_all_are_slow_they_share_the_log_instead_of_leaving_it() {
     const CLIENTS: u16 = 64;
