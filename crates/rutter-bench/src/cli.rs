@@ -3,13 +3,12 @@
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::fs;
-use std::io::{self, IsTerminal, Write as _};
+use std::io::{self, Write as _};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser as _;
-use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::arguments::{Bench, BenchArgs, Special};
 use crate::baseline_writer;
@@ -19,6 +18,7 @@ use crate::hostile;
 use crate::plan::{Phase, Plan, Target};
 use crate::preflight;
 use crate::process;
+use crate::progress_line::ProgressLine;
 use crate::readme;
 use crate::registry::{Registry, RegistrySize};
 use crate::report::{Column, Report};
@@ -233,12 +233,10 @@ fn run_all(args: &Bench, workload: &Arc<Workload>, report: &mut Report) -> Resul
                 checks: *checks,
                 ..plan.clone()
             };
-            let bar = Bar::new(
-                &format!("{name} {}/{}", round + 1, args.runs.get()),
-                workload.peers.len(),
-            );
+            let label = format!("{name} {}/{}", round + 1, args.runs.get());
+            let line = ProgressLine::new(label);
             match scenario::run(workload, target, &plan, |phase, counters| {
-                bar.show(phase, counters)
+                show_phase(&line, workload.peers.len(), phase, counters)
             }) {
                 Ok(measured) => column.runs.push(measured),
                 Err(error) => column.failures.push(error.to_string()),
@@ -281,45 +279,19 @@ pub(crate) fn show_progress(text: impl Display) {
     let _ = write!(io::stderr().lock(), "{text}");
 }
 
-/// A progress bar; it does nothing if standard error is not a terminal.
-struct Bar(Option<ProgressBar>);
-
-impl Bar {
-    fn new(name: &str, clients: usize) -> Self {
-        if !io::stderr().is_terminal() {
-            return Bar(None);
-        }
-        let bar = ProgressBar::new(clients as u64);
-        let style = ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len} {msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        bar.set_prefix(name.to_owned());
-        Bar(Some(bar))
-    }
-
-    fn show(&self, phase: Phase, counters: &Counters) {
-        let Some(bar) = &self.0 else {
-            return;
-        };
-        let position = if phase == Phase::Connecting {
-            counters.established
-        } else {
-            counters.exact
-        };
-        bar.set_position(position as u64);
-        bar.set_message(match phase {
-            Phase::Connecting => "sessions".to_owned(),
-            Phase::Loading => format!("exact, {} prefixes", counters.prefixes),
-            Phase::Settling => "settling".to_owned(),
-            Phase::Probing => "latency".to_owned(),
-            Phase::Disturbing => "disturbed".to_owned(),
-        });
-    }
-}
-
-impl Drop for Bar {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.0 {
-            bar.finish_and_clear();
-        }
-    }
+/// Shows the clients that have reached the end of a phase.
+fn show_phase(line: &ProgressLine, clients: usize, phase: Phase, counters: &Counters) {
+    let done = match phase {
+        Phase::Connecting => counters.established,
+        _ => counters.exact,
+    };
+    let state = match phase {
+        Phase::Connecting => "sessions".to_owned(),
+        Phase::Loading => format!("exact, {} prefixes", counters.prefixes),
+        Phase::Settling => "settling".to_owned(),
+        Phase::Probing => "latency".to_owned(),
+        Phase::Disturbing => "disturbed".to_owned(),
+    };
+    let text = format_args!("{done}/{clients} {state}");
+    line.show(done as u64, clients as u64, text);
 }

@@ -1,9 +1,9 @@
 //! Resolves UPDATEs: the destinations that they name, and the clients for which the announcement is right. A message
 //! that many clients receive is resolved once.
 
-use hashbrown::HashMap;
 use rapidhash::v3::rapidhash_v3;
 use rutter_net::Prefix;
+use std::collections::HashMap;
 
 use crate::fingerprint::{self, Dissected};
 use crate::nlri;

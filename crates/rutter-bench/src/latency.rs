@@ -41,7 +41,7 @@ pub(crate) fn summary(mut times: Vec<Duration>) -> Option<Latency> {
 
 /// A public prefix that the workload does not announce.
 pub fn probe_prefix(workload: &Workload) -> Prefix {
-    let used: hashbrown::HashSet<&Prefix> = workload.destinations.iter().collect();
+    let used: std::collections::HashSet<&Prefix> = workload.destinations.iter().collect();
     (0x0b00_0000_u32..)
         .step_by(256)
         .filter_map(|bits| Ipv4Prefix::new(bits, 24).map(Prefix::V4))

@@ -26,6 +26,7 @@ pub mod plan;
 pub mod policy;
 mod preflight;
 pub mod process;
+pub mod progress_line;
 mod readme;
 pub mod registry;
 pub mod report;

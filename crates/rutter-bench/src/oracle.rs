@@ -1,7 +1,7 @@
 //! The routes that each client must hold in the end, computed before the first byte is sent.
 
-use hashbrown::HashMap;
 use rutter_net::Prefix;
+use std::collections::HashMap;
 
 use crate::decision;
 use crate::policy::Policy;

@@ -7,8 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
-use hashbrown::HashMap;
 use rustix::process::{Pid, Resource, getrlimit, setrlimit};
+use std::collections::HashMap;
 
 /// Processor time and memory of a process tree at one moment.
 #[derive(Clone, Copy, Debug, Default)]

@@ -7,8 +7,8 @@ use std::io::{self, BufWriter, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
-use hashbrown::{HashMap, HashSet};
 use rutter_net::{Asn, Prefix};
+use std::collections::{HashMap, HashSet};
 
 use crate::rng::Rng;
 use crate::workload::{Route, Workload};

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use rutter_bench::progress_line::{Mebibytes, ProgressLine};
 use rutter_mrt::{Input, Progress};
 
 /// A progress bar on standard error. It is hidden if standard error is no terminal.
 pub(crate) struct Bar {
-    bar: ProgressBar,
+    line: Arc<ProgressLine>,
     done: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -31,39 +31,29 @@ impl Bar {
         let done = Arc::new(AtomicBool::new(false));
         let hides_output = lines == Lines::OnStdout && std::io::stdout().is_terminal();
         if !std::io::stderr().is_terminal() || hides_output {
-            let bar = ProgressBar::hidden();
             return Bar {
-                bar,
+                line: Arc::new(ProgressLine::hidden()),
                 done,
                 thread: None,
             };
         }
-        let octets: u64 = inputs.iter().map(Input::len).sum();
         // The length of standard input is unknown.
-        let (bar, style) = match inputs.contains(&Input::Stdin) {
-            true => (
-                ProgressBar::no_length(),
-                "{spinner} {bytes} {msg} {elapsed}",
-            ),
-            false => (
-                ProgressBar::new(octets),
-                "{wide_bar} {bytes}/{total_bytes} {msg} {eta}",
-            ),
+        let total = match inputs.contains(&Input::Stdin) {
+            true => 0,
+            false => inputs.iter().map(Input::len).sum(),
         };
-        let style = ProgressStyle::with_template(style);
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let line = Arc::new(ProgressLine::new("read"));
         let thread = {
-            let (bar, done, progress) = (bar.clone(), Arc::clone(&done), progress.clone());
+            let (line, done, progress) = (Arc::clone(&line), Arc::clone(&done), progress.clone());
             thread::spawn(move || {
                 while !done.load(Ordering::Relaxed) {
-                    bar.set_position(progress.bytes());
-                    bar.set_message(format!("{} routes", progress.routes()));
+                    show(&line, &progress, total);
                     thread::sleep(Duration::from_millis(100));
                 }
             })
         };
         Bar {
-            bar,
+            line,
             done,
             thread: Some(thread),
         }
@@ -71,7 +61,7 @@ impl Bar {
 
     /// Prints a line without disturbing the bar.
     pub(crate) fn report(&self, line: &str) {
-        self.bar.suspend(|| rutter_daemon::eprint_line(line));
+        self.line.print_above(line);
     }
 
     /// Removes the bar.
@@ -81,6 +71,26 @@ impl Bar {
             // The thread cannot panic.
             let _ = thread.join();
         }
-        self.bar.finish_and_clear();
+        self.line.remove();
+    }
+}
+
+fn show(line: &ProgressLine, progress: &Progress, total: u64) {
+    let (bytes, routes) = (progress.bytes(), progress.routes());
+    let read = Mebibytes(bytes);
+    match line.time_left(bytes, total) {
+        Some(left) => {
+            let (total_read, left) = (Mebibytes(total), left.as_secs());
+            let text = format_args!("{read} of {total_read}, {routes} routes, {left} s left");
+            line.show(bytes, total, text);
+        }
+        None => {
+            let elapsed = line.elapsed().as_secs();
+            line.show(
+                bytes,
+                total,
+                format_args!("{read}, {routes} routes, {elapsed} s"),
+            );
+        }
     }
 }

@@ -1,7 +1,7 @@
-//! Rules of the tree that the compiler does not check: the order of the crates, the purpose of each, and the licenses
-//! of dependencies.
+//! Rules of the tree that the compiler does not check: the order of the crates, the purpose of each, and the number and
+//! licenses of dependencies.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -198,6 +198,30 @@ fn no_banned_crate_is_used() {
     for (name, _) in packages(&metadata()) {
         assert!(!banned.contains(&name), "deny.toml bans {name}");
     }
+}
+
+/// One more than the most crates that the route server may be built from, ours included.
+const ROUTE_SERVER_CRATES: usize = 100;
+
+#[test]
+fn the_route_server_is_built_from_few_crates() {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["tree", "--locked", "-p", "rutter", "-e", "normal"])
+        .args(["--prefix", "none", "--format", "{p}"])
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "cargo tree: {stderr}");
+    let text = String::from_utf8(output.stdout).expect("names of crates");
+    let crates = text.lines().map(|line| line.trim_end_matches(" (*)"));
+    let crates: BTreeSet<&str> = crates.collect();
+    assert!(
+        crates.len() < ROUTE_SERVER_CRATES,
+        "{} crates: is a smaller crate, or one that is there already, as good as the new one? {crates:#?}",
+        crates.len()
+    );
 }
 
 #[test]

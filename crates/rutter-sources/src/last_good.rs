@@ -7,6 +7,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use flate2::Crc;
+
 /// A file with the last good copy of a source's data.
 ///
 /// The first line has a kind, the version of the format, the time of the data, their length and a checksum of both (CRC-32).
@@ -120,7 +122,7 @@ impl LastGood {
         file.write_all(self.header_line(header).as_bytes())?;
         let mut data = CheckedWriter {
             file: &file,
-            checksum: hasher(time),
+            checksum: checksum_of(time),
             len: 0,
             max_len: self.max_len,
         };
@@ -129,7 +131,7 @@ impl LastGood {
         buffered.flush()?;
         drop(buffered);
         header.len = data.len;
-        header.checksum = data.checksum.finalize();
+        header.checksum = data.checksum.sum();
         file.seek(SeekFrom::Start(0))?;
         // Both lines have the same length, because every number is padded.
         file.write_all(self.header_line(header).as_bytes())?;
@@ -165,9 +167,9 @@ impl LastGood {
             );
             return Err(self.damaged(&why));
         }
-        let mut checksum = hasher(header.time);
+        let mut checksum = checksum_of(header.time);
         checksum.update(&data);
-        if checksum.finalize() != header.checksum {
+        if checksum.sum() != header.checksum {
             return Err(self.damaged("the checksum is wrong"));
         }
         Ok(LastGoodCopy {
@@ -215,10 +217,10 @@ impl LastGood {
 }
 
 /// A checksum of the time, to which the data are added.
-fn hasher(time: u64) -> crc32fast::Hasher {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(&time.to_be_bytes());
-    hasher
+fn checksum_of(time: u64) -> Crc {
+    let mut checksum = Crc::new();
+    checksum.update(&time.to_be_bytes());
+    checksum
 }
 
 /// The numbers of a file's first line.
@@ -232,7 +234,7 @@ struct Header {
 /// Counts and checks the bytes on their way to the file.
 struct CheckedWriter<'a> {
     file: &'a File,
-    checksum: crc32fast::Hasher,
+    checksum: Crc,
     len: u64,
     max_len: u64,
 }
@@ -315,6 +317,15 @@ mod tests {
         assert_eq!(mode & 0o137, 0, "{mode:o}");
         let files = fs::read_dir(sample.0.path().parent().unwrap()).unwrap();
         assert_eq!(files.count(), 1);
+    }
+
+    #[test]
+    fn a_copy_of_an_older_version_is_read() {
+        let sample = Sample::new("format");
+        sample.save(1_700_000_000, b"192.0.2.0/24\n").unwrap();
+        let text =
+            "rutter irr 3 00000000001700000000 00000000000000000013 41f44693\n192.0.2.0/24\n";
+        assert_eq!(fs::read_to_string(sample.0.path()).unwrap(), text);
     }
 
     #[test]

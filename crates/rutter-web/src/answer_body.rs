@@ -7,19 +7,17 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http_body_util::BodyExt as _;
-use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::{Body, Frame};
 
 use crate::byte_budget::CountedBody;
 use crate::open_connections::OpenConnection;
 
 /// A body of any kind. An error ends the connection, so that the client does not take a part for the whole.
-pub(crate) type AnswerBody = UnsyncBoxBody<Bytes, io::Error>;
+pub(crate) type AnswerBody = Pin<Box<dyn Body<Data = Bytes, Error = io::Error> + Send>>;
 
 /// Wraps a body of known length.
 pub(crate) fn whole(body: CountedBody) -> AnswerBody {
-    body.map_err(|never| match never {}).boxed_unsync()
+    Box::pin(body)
 }
 
 /// Makes the parts of a body one after another, each when the client has room for it.
@@ -31,11 +29,10 @@ pub(crate) trait PartSource: Send + 'static {
 /// Sends the parts of a source.
 pub(crate) fn parts<S: PartSource>(source: S, progress: Arc<OpenConnection>) -> AnswerBody {
     progress.begin_parts();
-    PartBody {
+    Box::pin(PartBody {
         next: next_of(source),
         progress,
-    }
-    .boxed_unsync()
+    })
 }
 
 /// The next part, with its source for the one after it.

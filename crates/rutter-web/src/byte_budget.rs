@@ -1,11 +1,11 @@
 //! A limit on the bytes of answers that wait for their readers.
 
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -32,7 +32,7 @@ impl ByteBudget {
         let units = u32::try_from(bytes.len().div_ceil(UNIT)).ok()?;
         let permit = Arc::clone(&self.0).try_acquire_many_owned(units).ok()?;
         Some(CountedBody {
-            bytes: Full::from(bytes),
+            bytes: Bytes::from(bytes),
             _permit: Some(permit),
         })
     }
@@ -64,7 +64,8 @@ impl AsRef<[u8]> for ReservedBytes {
 
 /// A body of known length.
 pub(crate) struct CountedBody {
-    bytes: Full<Bytes>,
+    /// The bytes that are not sent yet.
+    bytes: Bytes,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -72,7 +73,7 @@ impl CountedBody {
     /// A body that costs no memory of its own.
     pub(crate) fn fixed(bytes: &'static [u8]) -> Self {
         CountedBody {
-            bytes: Full::from(Bytes::from_static(bytes)),
+            bytes: Bytes::from_static(bytes),
             _permit: None,
         }
     }
@@ -80,7 +81,7 @@ impl CountedBody {
     /// A short body, which does not count.
     pub(crate) fn short(bytes: Vec<u8>) -> Self {
         CountedBody {
-            bytes: Full::from(bytes),
+            bytes: Bytes::from(bytes),
             _permit: None,
         }
     }
@@ -88,20 +89,21 @@ impl CountedBody {
 
 impl Body for CountedBody {
     type Data = Bytes;
-    type Error = std::convert::Infallible;
+    type Error = io::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        Pin::new(&mut self.bytes).poll_frame(context)
+        _context: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let bytes = std::mem::take(&mut self.bytes);
+        Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.bytes.is_end_stream()
+        self.bytes.is_empty()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.bytes.size_hint()
+        SizeHint::with_exact(self.bytes.len() as u64)
     }
 }

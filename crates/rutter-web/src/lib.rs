@@ -21,6 +21,7 @@ mod open_connections;
 mod openapi;
 mod page;
 mod pages;
+mod percent;
 mod problem;
 mod query;
 mod responder;

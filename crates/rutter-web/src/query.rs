@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use crate::endpoint::{Parameter, Place};
+use crate::percent;
 use crate::problem::Problem;
 
 /// The parameters of one request, checked against those of its path.
@@ -21,10 +22,9 @@ impl Query {
         target: &str,
         query: &str,
     ) -> Result<Self, Problem> {
-        let target = percent_encoding::percent_decode_str(target).decode_utf8();
-        let target = target.map_err(|_| Problem::bad("the path is not UTF-8"))?;
+        let target = percent::decode_path(target)?;
         let mut pairs: Vec<(String, String)> = Vec::new();
-        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        for (name, value) in percent::query_pairs(query) {
             let known = |one: &&Parameter| one.place == Place::Query;
             let mut names = parameters.iter().filter(known).map(|one| one.name);
             if !names.clone().any(|known| known == name) {
@@ -37,12 +37,9 @@ impl Query {
             if pairs.iter().any(|(other, _)| *other == name) {
                 return Err(Problem::bad(format!("`{name}` stands twice")));
             }
-            pairs.push((name.into_owned(), value.into_owned()));
+            pairs.push((name, value));
         }
-        Ok(Query {
-            target: target.into_owned(),
-            pairs,
-        })
+        Ok(Query { target, pairs })
     }
 
     /// The last part of the path.

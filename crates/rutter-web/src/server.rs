@@ -1,9 +1,12 @@
 //! Listens and serves connections.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener as StdListener};
+use std::pin::pin;
 use std::sync::{Arc, PoisonError};
+use std::task::Poll;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -187,9 +190,8 @@ async fn accept(
         }
     };
     loop {
-        let accepted = tokio::select! {
-            _ = &mut stopped => return,
-            accepted = listener.accept() => accepted,
+        let Some(accepted) = unless(&mut stopped, listener.accept()).await else {
+            return;
         };
         match accepted {
             Ok((stream, from)) => match acquire(&limits, &open, from.ip()).await {
@@ -259,12 +261,10 @@ async fn serve_tls(
     responder: Arc<Responder>,
     place: Place,
 ) {
-    let accepted = tokio::select! {
-        accepted = timeout(HEAD_TIME, tls.accept(stream)) => accepted,
-        () = place.connection.must_give_way() => return,
-    };
+    let handshake = timeout(HEAD_TIME, tls.accept(stream));
+    let accepted = unless(place.connection.must_give_way(), handshake).await;
     // An error here is a client without TLS, or one that does not trust the certificate: it knows.
-    if let Ok(Ok(stream)) = accepted {
+    if let Some(Ok(Ok(stream))) = accepted {
         serve(stream, from, responder, place).await;
     }
 }
@@ -296,21 +296,29 @@ async fn serve(
         .header_read_timeout(HEAD_TIME)
         .max_buf_size(LONGEST_HEAD)
         .serve_connection(TokioIo::new(stream), service);
-    let mut connection = std::pin::pin!(connection);
-    tokio::select! {
-        // An error here is a client that left or sent no HTTP: nobody needs to know.
-        _ = connection.as_mut() => return,
-        () = place.connection.must_give_way() => return,
-        () = sleep(CONNECTION_TIME) => connection.as_mut().graceful_shutdown(),
+    let mut connection = pin!(connection);
+    // An error here is a client that left or sent no HTTP: nobody needs to know.
+    let served = timeout(CONNECTION_TIME, connection.as_mut());
+    match unless(place.connection.must_give_way(), served).await {
+        Some(Err(_)) => connection.as_mut().graceful_shutdown(),
+        Some(Ok(_)) | None => return,
     }
     loop {
         let before = place.connection.parts();
-        let ended = tokio::select! {
-            ended = timeout(LAST_ANSWER_TIME, connection.as_mut()) => ended,
-            () = place.connection.must_give_way() => return,
-        };
-        if ended.is_ok() || place.connection.parts() == before {
-            return;
+        let served = timeout(LAST_ANSWER_TIME, connection.as_mut());
+        match unless(place.connection.must_give_way(), served).await {
+            Some(Err(_)) if place.connection.parts() != before => {}
+            _ => return,
         }
     }
+}
+
+/// Waits for the result of some work. Returns `None` if the other future is ready before.
+async fn unless<T>(stopped: impl Future, work: impl Future<Output = T>) -> Option<T> {
+    let (mut stopped, mut work) = (pin!(stopped), pin!(work));
+    poll_fn(|context| match stopped.as_mut().poll(context) {
+        Poll::Ready(_) => Poll::Ready(None),
+        Poll::Pending => work.as_mut().poll(context).map(Some),
+    })
+    .await
 }

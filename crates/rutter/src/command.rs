@@ -5,7 +5,6 @@ use std::io::{self, Write as _};
 use std::thread;
 use std::time::Duration;
 
-use clap::CommandFactory as _;
 use rutter_api::{
     AdvertisedList, AdvertisedQuery, ApplyOrder, ClearHow, Line, Request, RouteFilter,
     SourceAction, WhatIf,
@@ -13,7 +12,7 @@ use rutter_api::{
 use rutter_config::ConfigSource;
 
 use crate::cli::{
-    ApplyArgs, ClearArgs, Cli, Command, CommonOptions, ImportFrom, Shell, Show, SourceActionArg,
+    ApplyArgs, ClearArgs, Command, CommonOptions, ImportFrom, Shell, Show, SourceActionArg,
 };
 use crate::failure::Failure;
 use crate::request::{self, send};
@@ -96,7 +95,10 @@ pub(crate) fn run_command(command: Command, options: &CommonOptions) -> Result<(
         }
         Command::Log { follow } => send(options, Request::Log { follow }),
         Command::Stop { text } => send(options, Request::Shutdown { text }),
-        Command::Completion { shell } => completion(shell),
+        Command::Completion { shell } => {
+            let script = completion_script(shell).as_bytes();
+            Ok(io::stdout().write_all(script)?)
+        }
         Command::Shadow(args) => shadow::shadow(&args, options),
         Command::Demo(args) => demo::demo(&args, options),
         Command::Collect { arguments } => other_program::run_collector("collect", arguments),
@@ -135,18 +137,13 @@ fn pid(options: &CommonOptions) -> Option<u32> {
 const ANSWERS: u32 = 150;
 const ANSWER_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Prints the script with which a shell completes commands and options.
-fn completion(shell: Shell) -> Result<(), Failure> {
-    let shell = match shell {
-        Shell::Bash => clap_complete::Shell::Bash,
-        Shell::Zsh => clap_complete::Shell::Zsh,
-        Shell::Fish => clap_complete::Shell::Fish,
-    };
-    // The generator panics if its output is closed, so it writes into memory.
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "rutter", &mut script);
-    io::stdout().write_all(&script)?;
-    Ok(())
+/// Returns the script with which a shell completes commands and options. A test makes these files from the commands.
+pub(crate) fn completion_script(shell: Shell) -> &'static str {
+    match shell {
+        Shell::Bash => include_str!("completion/rutter.bash"),
+        Shell::Zsh => include_str!("completion/rutter.zsh"),
+        Shell::Fish => include_str!("completion/rutter.fish"),
+    }
 }
 
 /// Runs the bench, which parses its own arguments.

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Command, CommandFactory as _};
 
-use crate::cli::Cli;
+use crate::cli::{Cli, Shell};
+use crate::command::completion_script;
 
 /// Compares or updates a file of the repository.
 fn golden(path: &str, text: &str) -> Result<(), String> {
@@ -77,6 +78,31 @@ fn the_man_page_matches_the_program() {
     sections(&command, "rutter", &mut text);
     text.push_str(include_str!("man_tail.roff"));
     golden("docs/man/rutter.1", &text).unwrap();
+}
+
+#[test]
+fn the_completion_scripts_match_the_program() {
+    for (generator, file) in [
+        (clap_complete::Shell::Bash, "rutter.bash"),
+        (clap_complete::Shell::Zsh, "rutter.zsh"),
+        (clap_complete::Shell::Fish, "rutter.fish"),
+    ] {
+        let mut script = Vec::new();
+        clap_complete::generate(generator, &mut Cli::command(), "rutter", &mut script);
+        let script = String::from_utf8(script).unwrap();
+        golden(&format!("crates/rutter/src/completion/{file}"), &script).unwrap();
+    }
+}
+
+#[test]
+fn each_shell_has_its_own_completion_script() {
+    for (shell, sign) in [
+        (Shell::Bash, "complete -F _rutter "),
+        (Shell::Zsh, "#compdef rutter"),
+        (Shell::Fish, "complete -c rutter "),
+    ] {
+        assert!(completion_script(shell).contains(sign), "{shell:?}");
+    }
 }
 
 /// Writes a subsection for each command.

@@ -5,9 +5,9 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
-use hashbrown::HashSet;
 use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 use rutter_wire::mrt::{Content, MrtError, next_record};
+use std::collections::HashSet;
 
 use crate::rng::Rng;
 

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use regex::bytes::{RegexSet, RegexSetBuilder};
+use regex_automata::meta::{self, Regex};
+use regex_automata::util::syntax;
+use regex_automata::{MatchKind, nfa::thompson::WhichCaptures};
 
 /// A named list of regular expressions: a path matches the list if it matches one of them.
 ///
@@ -13,7 +15,7 @@ use regex::bytes::{RegexSet, RegexSetBuilder};
 pub struct AsPathList {
     name: String,
     patterns: Vec<String>,
-    expressions: RegexSet,
+    expressions: Regex,
 }
 
 /// Why an expression is no expression.
@@ -65,21 +67,35 @@ impl PartialEq for AsPathList {
 
 impl Eq for AsPathList {}
 
-fn compile(patterns: &[String]) -> Result<RegexSet, AsPathPatternError> {
+fn compile(patterns: &[String]) -> Result<Regex, AsPathPatternError> {
     let translated = patterns
         .iter()
         .map(|pattern| translate(pattern))
         .collect::<Result<Vec<String>, _>>()?;
-    let set = RegexSetBuilder::new(translated)
-        .unicode(false)
-        .size_limit(SIZE_LIMIT)
-        .build();
-    set.map_err(|why| {
-        let why = why.to_string();
-        // The last line has the reason, those before it show the translated text.
-        let last = why.lines().last().unwrap_or_default();
-        AsPathPatternError(last.trim_start_matches("error: ").to_owned())
-    })
+    let settings = meta::Config::new()
+        .match_kind(MatchKind::All)
+        .utf8_empty(false)
+        .which_captures(WhichCaptures::None)
+        .nfa_size_limit(Some(SIZE_LIMIT));
+    let bytes = syntax::Config::new().unicode(false).utf8(false);
+    let set = meta::Builder::new()
+        .configure(settings)
+        .syntax(bytes)
+        .build_many(&translated);
+    set.map_err(|why| AsPathPatternError(reason(&why)))
+}
+
+fn reason(error: &meta::BuildError) -> String {
+    match (error.size_limit(), error.syntax_error()) {
+        (Some(limit), _) => format!("the expressions take more than {limit} bytes"),
+        (None, Some(syntax)) => {
+            let text = syntax.to_string();
+            // The last line has the reason, those before it show the translated text.
+            let last = text.lines().last().unwrap_or_default();
+            last.trim_start_matches("error: ").to_owned()
+        }
+        (None, None) => error.to_string(),
+    }
 }
 
 /// Translates the notation of routers. Only digits, spaces and operators have a meaning in a path: any other character

@@ -12,6 +12,7 @@ use super::ReasonNumbers;
 use super::protocols::MAIN_TABLES;
 use super::route_list::{RouteList, Wanted};
 use super::sessions::address_of;
+use crate::percent;
 use crate::problem::Problem;
 
 /// A question of a looking glass.
@@ -43,7 +44,7 @@ impl Question {
         let parts: Vec<String> = path
             .split('/')
             .skip(1)
-            .map(decoded)
+            .map(percent::decode_path)
             .collect::<Result<_, _>>()?;
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         let reader = Reader {
@@ -62,7 +63,7 @@ impl Question {
             ["routes", "pipe", "filtered", "count"] => Question::Nothing { is_count: true },
             ["routes", "count", rest @ ..] => Question::Count(Box::new(reader.count(rest)?)),
             ["routes", "prefix"] => {
-                let mut pairs = form_urlencoded::parse(query.as_bytes());
+                let mut pairs = percent::query_pairs(query);
                 let pair = pairs.find(|(name, _)| name == "prefix");
                 let (_, prefix) = pair.ok_or_else(|| Problem::bad("write ?prefix=192.0.2.0/24"))?;
                 reader.routes(reader.net(&prefix, Wanted::default()))
@@ -76,12 +77,6 @@ impl Question {
             _ => return Err(unknown_path()),
         })
     }
-}
-
-fn decoded(part: &str) -> Result<String, Problem> {
-    let text = percent_encoding::percent_decode_str(part).decode_utf8();
-    let text = text.map_err(|_| Problem::bad("the path is not UTF-8"))?;
-    Ok(text.into_owned())
 }
 
 fn unknown_path() -> Problem {

@@ -95,7 +95,6 @@ fn announce(
     let report = progress
         .routes(octets, |tick| speakers.load(tick))
         .map_err(failure_of)?;
-    progress.clear();
     if !report.exact {
         report::differences(&report)?;
         return Err(Failure::text(

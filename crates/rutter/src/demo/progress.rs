@@ -1,17 +1,15 @@
-//! Shows the progress of the demo: bars on a terminal, otherwise a line for each step.
+//! Shows the progress of the demo: a line that changes on a terminal, otherwise a line for each step.
 
 use std::io::IsTerminal as _;
-use std::time::{Duration, Instant};
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use rutter_bench::demo::DemoProgress;
+use rutter_bench::progress_line::{Mebibytes, ProgressLine};
 
 use crate::cli::CommonOptions;
 use crate::failure::Failure;
 
 /// The display of progress.
 pub(super) struct Progress {
-    bars: MultiProgress,
     terminal: bool,
 }
 
@@ -19,31 +17,20 @@ impl Progress {
     /// Shows progress on standard error.
     pub(super) fn new(options: &CommonOptions) -> Self {
         Progress {
-            bars: MultiProgress::new(),
             terminal: std::io::stderr().is_terminal() && !options.json,
         }
     }
 
-    /// Removes the bars.
-    pub(super) fn clear(&self) {
-        // Fails only if the terminal is closed.
-        let _ = self.bars.clear();
-    }
-
-    /// Shows a spinner during some work.
+    /// Shows the name of some work while it is done.
     pub(super) fn during<T>(
         &self,
         what: &'static str,
         work: impl FnOnce() -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let begun = Instant::now();
-        let bar = self.bars.add(ProgressBar::new_spinner());
-        bar.set_style(style("{spinner} {msg}"));
-        bar.set_message(what);
-        bar.enable_steady_tick(Duration::from_millis(100));
+        let line = ProgressLine::new(what);
+        line.show(0, 0, "...");
         let result = work();
-        bar.finish_and_clear();
-        self.note(what, begun);
+        self.end(what, &line);
         result
     }
 
@@ -53,11 +40,13 @@ impl Progress {
         count: usize,
         work: impl FnOnce(&dyn Fn(&DemoProgress)) -> T,
     ) -> T {
-        let begun = Instant::now();
-        let bar = self.bar("sessions", count as u64, "{pos}/{len}");
-        let result = work(&|now| bar.set_position(now.counters.established as u64));
-        bar.finish();
-        self.note("sessions", begun);
+        let line = ProgressLine::new("sessions");
+        let result = work(&|now| {
+            let established = now.counters.established;
+            let text = format_args!("{established}/{count}");
+            line.show(established as u64, count as u64, text);
+        });
+        self.end("sessions", &line);
         result
     }
 
@@ -67,36 +56,27 @@ impl Progress {
         octets: u64,
         work: impl FnOnce(&dyn Fn(&DemoProgress)) -> T,
     ) -> T {
-        let begun = Instant::now();
-        let announced = self.bar("announced", octets, "{bytes}/{total_bytes}");
-        let received = self.bar("received", 0, "{human_pos} routes, {msg}");
+        let line = ProgressLine::new("routes");
         let result = work(&|now| {
-            announced.set_position(now.counters.sent.min(octets));
-            received.set_length(now.owed);
-            received.set_position(now.counters.prefixes.min(now.owed));
-            received.set_message(format!("{} clients exact", now.counters.exact));
+            let (counters, owed) = (&now.counters, now.owed);
+            let received = counters.prefixes.min(owed);
+            let text = format_args!(
+                "{received}/{owed} received, {} clients exact, {} of {} announced",
+                counters.exact,
+                Mebibytes(counters.sent.min(octets)),
+                Mebibytes(octets),
+            );
+            line.show(received, owed, text);
         });
-        announced.finish();
-        received.finish();
-        self.note("routes", begun);
+        self.end("routes", &line);
         result
     }
 
-    fn bar(&self, what: &'static str, len: u64, rest: &str) -> ProgressBar {
-        let bar = self.bars.add(ProgressBar::new(len));
-        bar.set_style(style(&format!("{{prefix:10}} {{wide_bar}} {rest}")));
-        bar.set_prefix(what);
-        bar
-    }
-
-    fn note(&self, what: &str, begun: Instant) {
+    fn end(&self, what: &str, line: &ProgressLine) {
+        line.remove();
         if !self.terminal {
-            let seconds = begun.elapsed().as_secs_f64();
+            let seconds = line.elapsed().as_secs_f64();
             rutter_daemon::eprint_line(format_args!("{what}: {seconds:.1}s"));
         }
     }
-}
-
-fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }

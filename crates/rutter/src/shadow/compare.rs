@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use rutter_api::{AttributesRow, RouteSource};
+use rutter_bench::progress_line::ProgressLine;
 use rutter_config::Neighbor;
 use rutter_daemon::OfflineTable;
 use rutter_net::Prefix;
@@ -11,7 +12,6 @@ use rutter_rib::{AttrSet, ExportedDestination, PeerId, Rib, SentRoute};
 use super::advertised::Advertised;
 use super::attributes::differing;
 use super::difference::{Difference, Kind, Reason, Side};
-use super::files;
 use super::reason::{self, Reasons};
 
 /// The tables to compare.
@@ -68,18 +68,15 @@ impl Comparison<'_> {
         prefixes.extend(self::prefixes(&self.advertised.rib));
         prefixes.sort_unstable();
         prefixes.dedup();
-        let bar = files::bar(
-            "compared",
-            prefixes.len() as u64,
-            "{human_pos}/{human_len} prefixes",
-        );
+        let total = prefixes.len();
+        let line = ProgressLine::new("compared");
         for (done, prefix) in prefixes.into_iter().enumerate() {
             if done.is_multiple_of(4_096) {
-                bar.set_position(done as u64);
+                let text = format_args!("{done}/{total} prefixes");
+                line.show(done as u64, total as u64, text);
             }
             self.prefix(prefix, &mut counts, &mut each)?;
         }
-        bar.finish_and_clear();
         Ok(counts)
     }
 

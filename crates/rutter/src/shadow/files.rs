@@ -1,17 +1,17 @@
-//! Reads MRT files to their end, with a progress bar.
+//! Reads MRT files to their end, with a progress line.
 
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::PathBuf;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use rutter_bench::progress_line::{Mebibytes, ProgressLine};
 use rutter_mrt::{Input, Progress, Reader, RecordOutcome, find_files};
 use rutter_wire::mrt::Record;
 
 use crate::failure::Failure;
 
-/// The number of records between two moves of the bar.
+/// The number of records between two changes of the progress line.
 const STEP: u64 = 4_096;
 
 /// Finds the files of paths. A path without a file is an error.
@@ -92,11 +92,8 @@ pub(super) fn read(
     mut process: impl FnMut(&Record<'_>) -> Result<RecordOutcome, Failure>,
 ) -> Result<(), Failure> {
     let progress = Progress::new();
-    let bar = bar(
-        what,
-        inputs.iter().map(Input::len).sum(),
-        "{bytes}/{total_bytes}",
-    );
+    let total = inputs.iter().map(Input::len).sum();
+    let line = ProgressLine::new(what);
     let errors = RefCell::new(Vec::new());
     let report = |line: &str| {
         if line.starts_with("error: ") {
@@ -111,7 +108,9 @@ pub(super) fn read(
         reader.read(input, |record| {
             records += 1;
             if records.is_multiple_of(STEP) {
-                bar.set_position(progress.bytes());
+                let bytes = progress.bytes();
+                let text = format_args!("{} of {}", Mebibytes(bytes), Mebibytes(total));
+                line.show(bytes, total, text);
             }
             process(record)
         })?;
@@ -122,15 +121,5 @@ pub(super) fn read(
             return Err(Failure::text(format!("{input}: no MRT record")));
         }
     }
-    bar.finish_and_clear();
     Ok(())
-}
-
-/// A bar on standard error; nothing is shown where that is no terminal.
-pub(super) fn bar(what: &'static str, len: u64, rest: &str) -> ProgressBar {
-    let bar = ProgressBar::new(len);
-    let style = ProgressStyle::with_template(&format!("{{prefix:12}} {{wide_bar}} {rest}"));
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.set_prefix(what);
-    bar
 }
