@@ -1,0 +1,332 @@
+//! `kill -9` of the old or the new process at random moments of `rutter upgrade`. Afterwards the old process or the new one
+//! runs, with all sessions; or none, and a start by hand does what it does after any crash. In no case a client with
+//! Graceful Restart loses a route.
+//!
+//! `SEED=n` repeats the draws of a run, not the moments at which the machine was.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use rutter_interop::bird::Bird;
+use rutter_interop::rutter::{Rutter, member};
+use rutter_interop::{
+    Lab, Peer, Route, Speaker, client, eventually, holds, routes_without_path_ids, up,
+};
+use serde_json::Value;
+
+/// Exchanges that run side by side: most of the time they wait.
+const EXCHANGES: u64 = 5;
+/// The crashes of each.
+const ROUNDS: usize = 5;
+/// The clients of each, BIRDs with Graceful Restart.
+const CLIENTS: usize = 2;
+
+fn host(n: usize) -> u8 {
+    n as u8 + 2
+}
+
+fn asn(n: usize) -> u32 {
+    2_102 + n as u32
+}
+
+fn routes(n: usize) -> Vec<Route> {
+    let host = host(n);
+    let path = [asn(n), 3_333];
+    let hops = (format!("10.77.0.{host}"), format!("2a0e:ffff::{host}"));
+    let of = |i: u32| {
+        [
+            Route::new(&format!("45.{host}.{i}.0/24"), &hops.0, &path),
+            Route::new(&format!("2a0e:{host}:{i}::/48"), &hops.1, &path),
+        ]
+    };
+    (0..50).flat_map(of).collect()
+}
+
+fn routes_of_others(n: usize) -> Vec<Route> {
+    let others = (0..CLIENTS).filter(|other| *other != n);
+    others.flat_map(routes).collect()
+}
+
+/// The process that is killed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Victim {
+    Old,
+    New,
+}
+
+/// What runs after a crash.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Outcome {
+    /// The process from before.
+    Old,
+    /// The one that took over.
+    New,
+    /// Nothing: it was started by hand.
+    Started,
+}
+
+/// Numbers that follow from a seed.
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005);
+        self.0 = self.0.wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+}
+
+struct Exchange {
+    rutter: Rutter,
+    clients: Vec<Mutex<Bird>>,
+    lab: Lab,
+}
+
+impl Exchange {
+    fn open() -> Exchange {
+        let lab = Lab::new();
+        let keys = "passive = false";
+        let members = (0..CLIENTS).map(|n| member(lab.address(host(n)), asn(n), keys));
+        let mut rutter = Rutter::start(&lab, &members.collect::<String>());
+        let change = |peer: &mut Peer| peer.graceful_restart_s = Some(60);
+        let start = |n| Bird::start(client(&lab, &rutter, host(n), asn(n), change));
+        let mut clients: Vec<Bird> = (0..CLIENTS).map(start).collect();
+        for (n, speaker) in clients.iter_mut().enumerate() {
+            up(&lab, &mut rutter, host(n), speaker);
+            speaker.announce(&routes(n));
+        }
+        let exchange = Exchange {
+            rutter,
+            clients: clients.into_iter().map(Mutex::new).collect(),
+            lab,
+        };
+        exchange.is_exact();
+        exchange
+    }
+
+    fn is_exact(&self) {
+        for (n, one) in self.clients.iter().enumerate() {
+            let one = one.lock().unwrap_or_else(PoisonError::into_inner);
+            holds(&*one, &routes_of_others(n));
+        }
+    }
+
+    /// The number of sessions that each client had with the process that runs, and with those from which it took over.
+    fn sessions(&self) -> Vec<u64> {
+        let count = |n| {
+            let address = self.lab.address(host(n));
+            eventually("the session is up", || {
+                let session = self.rutter.session(address)?;
+                let count = session["established-count"].as_u64();
+                let is_up = session["state"] == "Established";
+                count.filter(|_| is_up).ok_or_else(|| session.to_string())
+            })
+        };
+        (0..CLIENTS).map(count).collect()
+    }
+
+    fn pid(&self) -> Result<u64, String> {
+        let rows = self.rutter.ask(&["show", "status"])?;
+        rows[0]["pid"].as_u64().ok_or_else(|| "no pid".to_owned())
+    }
+
+    /// Kills a process during an upgrade, this long after its begin, or after that of the new process. Returns what
+    /// runs then.
+    fn crash(&mut self, victim: Victim, after: Duration) -> Outcome {
+        let before = self.sessions();
+        let old = self.pid().expect("a process");
+        let rutter = &self.rutter;
+        let new = thread::scope(|scope| {
+            let upgrade = scope.spawn(|| rutter.ask(&["upgrade"]));
+            let mut begun = Instant::now();
+            let mut new = None;
+            while begun.elapsed() < after || victim == Victim::New && new.is_none() {
+                if new.is_none() {
+                    new = child_of(old);
+                    begun = if victim == Victim::New {
+                        Instant::now()
+                    } else {
+                        begun
+                    };
+                }
+                if upgrade.is_finished() && new.is_none() {
+                    break;
+                }
+                thread::sleep(Duration::from_millis(1));
+            }
+            let new = new.or_else(|| child_of(old));
+            let pid = if victim == Victim::Old {
+                Some(old)
+            } else {
+                new
+            };
+            pid.into_iter().for_each(kill);
+            let answer = upgrade
+                .join()
+                .unwrap_or_else(|_| Err("no answer".to_owned()));
+            new.or_else(|| successor(&answer.ok()?))
+        });
+        let found = eventually("a process answers, or none is left", || {
+            let left = [Some(old), new].into_iter().flatten();
+            match left.filter(|pid| runs(*pid)).count() {
+                0 => Ok(None),
+                1 => self.pid().map(Some),
+                _ => Err("two processes run".to_owned()),
+            }
+        });
+        let outcome = match found {
+            Some(pid) if pid == old => Outcome::Old,
+            Some(_) => Outcome::New,
+            None => {
+                self.rutter.run_again();
+                Outcome::Started
+            }
+        };
+        match outcome {
+            Outcome::Old | Outcome::New => assert_eq!(self.sessions(), before, "{outcome:?}"),
+            Outcome::Started => assert_eq!(self.sessions(), [1; CLIENTS], "one session each"),
+        }
+        outcome
+    }
+
+    /// Waits until Rutter has advertised its routes after a start.
+    fn has_advertised(&self) {
+        eventually("Rutter advertises", || {
+            let rows = self.rutter.ask(&["show", "status"])?;
+            match &rows[0]["selection-deferral"] {
+                deferral if deferral.is_null() => Ok(()),
+                deferral => Err(deferral.to_string()),
+            }
+        });
+    }
+
+    /// Lets a process crash in each of several upgrades, while every client is sampled. Returns what ran then.
+    fn run(&mut self, draws: &mut Draws) -> Vec<(Victim, Duration, Outcome)> {
+        let begun = Instant::now();
+        self.rutter.upgrade().expect("an upgrade");
+        let length = begun.elapsed();
+        let samples = Samples::default();
+        let clients = std::mem::take(&mut self.clients);
+        let mut outcomes = Vec::new();
+        thread::scope(|scope| {
+            let _end = EndOfSampling(&samples);
+            for (n, one) in clients.iter().enumerate() {
+                let samples = &samples;
+                scope.spawn(move || samples.take(n, one));
+            }
+            for round in 0..ROUNDS {
+                let victim = [Victim::Old, Victim::New][round % 2];
+                let after = length.mul_f64(draws.below(1_000) as f64 / 1_000.0);
+                let outcome = self.crash(victim, after);
+                self.has_advertised();
+                outcomes.push((victim, after, outcome));
+            }
+        });
+        self.clients = clients;
+        samples.check();
+        self.is_exact();
+        outcomes
+    }
+}
+
+/// The samples of the clients' tables.
+#[derive(Default)]
+struct Samples {
+    has_ended: AtomicBool,
+    /// Descriptions of the routes that a client had lost.
+    lost: Mutex<BTreeSet<String>>,
+}
+
+/// Ends the sampling, also when a test fails.
+struct EndOfSampling<'a>(&'a Samples);
+
+impl Drop for EndOfSampling<'_> {
+    fn drop(&mut self) {
+        self.0.has_ended.store(true, Ordering::Release);
+    }
+}
+
+impl Samples {
+    /// Samples a client until the end.
+    fn take(&self, n: usize, one: &Mutex<Bird>) {
+        let expected = routes_without_path_ids(&routes_of_others(n));
+        while !self.has_ended.load(Ordering::Acquire) {
+            let held = one
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .received();
+            let held = held.map(|held| routes_without_path_ids(&held));
+            let held = held.unwrap_or_else(|why| panic!("client {n}: {why}"));
+            let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+            let missing = expected.difference(&held);
+            lost.extend(missing.map(|route| format!("client {n}: {}", route.prefix)));
+            drop(lost);
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn check(&self) {
+        let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines: Vec<&str> = lost.iter().map(String::as_str).collect();
+        assert!(lines.is_empty(), "routes were lost:\n{}", lines.join("\n"));
+    }
+}
+
+/// A process that a thread of this one started.
+fn child_of(pid: u64) -> Option<u64> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+    let children = threads
+        .flatten()
+        .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let children: String = children.collect();
+    children.split_whitespace().next()?.parse().ok()
+}
+
+/// The process that took over, by the answer to `rutter upgrade`.
+fn successor(rows: &[Value]) -> Option<u64> {
+    let message = rows.first()?["message"].as_str()?;
+    let pid = message.strip_prefix("process ")?.split(',').next()?;
+    pid.parse().ok()
+}
+
+/// Returns whether a thread of a process still runs. The first may have ended before others close the sockets.
+fn runs(pid: u64) -> bool {
+    let threads = fs::read_dir(format!("/proc/{pid}/task"));
+    let mut threads = threads.into_iter().flatten().flatten();
+    threads.any(|thread| {
+        let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        let state = stat.rsplit(") ").next().unwrap_or_default();
+        !state.is_empty() && !state.starts_with(['Z', 'X'])
+    })
+}
+
+fn kill(pid: u64) {
+    let kill = format!("kill -9 {pid} 2>/dev/null");
+    let _ = Command::new("/bin/sh").args(["-c", &kill]).status();
+}
+
+#[test]
+fn a_crash_during_an_upgrade_leaves_one_state_or_the_other() {
+    let since = SystemTime::UNIX_EPOCH.elapsed().expect("a clock");
+    let given = std::env::var("SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok());
+    let seed: u64 = given.unwrap_or(since.as_secs());
+    eprintln!("SEED={seed}");
+    thread::scope(|scope| {
+        for number in 0..EXCHANGES {
+            scope.spawn(move || {
+                let mut draws = Draws(seed.wrapping_mul(EXCHANGES).wrapping_add(number));
+                for (victim, after, outcome) in Exchange::open().run(&mut draws) {
+                    let ms = after.as_millis();
+                    eprintln!("exchange {number}: {victim:?} killed after {ms} ms: {outcome:?}");
+                }
+            });
+        }
+    });
+}
