@@ -21,6 +21,23 @@ pub struct Caller {
     pub who: String,
 }
 
+impl Caller {
+    /// Returns this client as one that asks for another user.
+    pub(crate) fn on_behalf_of(&self, user: Option<&str>) -> Caller {
+        let mut caller = self.clone();
+        if let Some(user) = user {
+            // One line of the log, whatever the program wrote.
+            let user = user.chars().filter(|one| !one.is_control());
+            caller.who.push_str(" for ");
+            caller.who.extend(user.take(LONGEST_USER));
+        }
+        caller
+    }
+}
+
+/// The longest name of a user in the audit log, characters.
+const LONGEST_USER: usize = 100;
+
 /// A request to change the daemon, with its outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AuditEntry<'a> {
@@ -59,7 +76,7 @@ pub(crate) fn answer_to(
     };
     if is_refused {
         let text = "this socket only reads: ask on the control socket";
-        return Err(Failure::refused(text));
+        return Err(Failure::ReadOnly(text.to_owned()));
     }
     if matches!(request, Request::Shutdown { .. }) {
         // Afterwards there may be no time left.
@@ -69,7 +86,12 @@ pub(crate) fn answer_to(
     let result = answer(request, backend, sink);
     match &result {
         Ok(done) => audit(Ok(done.message.as_deref().unwrap_or("done"))),
-        Err(Failure::Refused(text) | Failure::NotFound(text)) => audit(Err(text)),
+        Err(
+            Failure::Refused(text)
+            | Failure::NotFound(text)
+            | Failure::ReadOnly(text)
+            | Failure::ChangesLost(text),
+        ) => audit(Err(text)),
         Err(Failure::Disconnected(_)) => audit(Ok("done; the client did not wait for the answer")),
     }
     result
@@ -124,6 +146,7 @@ impl Request {
             | Request::Stations
             | Request::Explain { .. }
             | Request::Log { .. }
+            | Request::Changes(_)
             | Request::Diff { .. }
             | Request::DiffSources { .. } => return None,
         })

@@ -5,19 +5,27 @@ use std::time::Duration;
 
 use rutter_net::Prefix;
 use rutter_rib::{ChangeLog, ChangedPeer, ChangesLost, LoggedChange, Rib, TableChange};
+use serde::{Deserialize, Serialize};
 
 use crate::answer::{Failure, PeerSelector};
 use crate::convert::change_row;
 use crate::{Change, ChangeRow};
 
 /// A filter of changes. A change must meet all conditions; the default matches all changes.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct ChangeFilter {
     /// Changes of this neighbor: name, address or `AS64500`. A best route concerns the senders of the old and the new one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub peer: Option<String>,
     /// Changes of this prefix and everything inside it.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        with = "crate::string_form::option"
+    )]
     pub within: Option<Prefix>,
     /// Changes of these kinds: names of [`Change::KINDS`]; empty: of all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<String>,
 }
 

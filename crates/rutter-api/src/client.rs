@@ -3,6 +3,7 @@
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::{Envelope, Line, Request};
 
@@ -12,15 +13,39 @@ pub struct Client {
     stream: UnixStream,
 }
 
+impl From<UnixStream> for Client {
+    /// A client on a connected socket.
+    fn from(stream: UnixStream) -> Self {
+        Client { stream }
+    }
+}
+
 impl Client {
+    /// Sets the longest time to wait for the next bytes of an answer. Without it a client waits for ever.
+    pub fn set_patience(&self, patience: Duration) -> io::Result<()> {
+        self.stream.set_write_timeout(Some(patience))?;
+        self.stream.set_read_timeout(Some(patience))
+    }
+
     /// Connects to the socket.
     pub fn connect(socket: &Path) -> io::Result<Self> {
         UnixStream::connect(socket).map(|stream| Client { stream })
     }
 
     /// Sends the request. The answer is a stream of lines; the last one is [`Line::Done`] or [`Line::Error`].
-    pub fn call(mut self, request: Request) -> io::Result<Answer> {
-        let mut line = serde_json::to_vec(&Envelope::new(request))?;
+    pub fn call(self, request: Request) -> io::Result<Answer> {
+        self.send(&Envelope::new(request))
+    }
+
+    /// As [`Client::call`], for a user whom the audit log names beside this program.
+    pub fn call_for(self, user: &str, request: Request) -> io::Result<Answer> {
+        let mut envelope = Envelope::new(request);
+        envelope.on_behalf_of = Some(user.to_owned());
+        self.send(&envelope)
+    }
+
+    fn send(mut self, envelope: &Envelope) -> io::Result<Answer> {
+        let mut line = serde_json::to_vec(envelope)?;
         line.push(b'\n');
         self.stream.write_all(&line)?;
         Ok(Answer {

@@ -28,10 +28,10 @@ pub use answer::{Failure, PeerSelector, RowSink, answer};
 pub use backend::{Applied, Backend, CollectorServices, LogReader, ReloadError};
 pub use change_reader::{CHANGES, ChangeFilter, ChangeReader, end_unread_changes};
 pub use client::{Answer, Client, RawLine};
-pub use line::{Done, Line};
+pub use line::{Done, ErrorReason, Line};
 pub use request::{
-    AdvertisedList, AdvertisedQuery, ApplyOrder, ClearHow, Envelope, FamilyFilter, LookupQuery,
-    MAX_REQUEST, Request, RouteFilter, RouteSelector, VERSION, WhatIf,
+    AdvertisedList, AdvertisedQuery, ApplyOrder, ChangesQuery, ClearHow, Envelope, FamilyFilter,
+    LookupQuery, MAX_REQUEST, Request, RouteFilter, RouteSelector, VERSION, WhatIf,
 };
 pub use rows::*;
 pub use server::serve_connection;

@@ -42,6 +42,16 @@ pub enum Line {
     Station(Box<StationRow>),
     /// The explanation of a destination.
     Explain(Box<ExplainRow>),
+    /// A change of the table.
+    Change {
+        /// The change. It has a `kind` of its own.
+        change: Box<ChangeRow>,
+    },
+    /// All changes up to this number have been sent, if they match the filter.
+    ChangesRead {
+        /// The number of the last change.
+        number: u64,
+    },
     /// A log line.
     Log(LogRow),
     /// An error or warning in a configuration file.
@@ -60,7 +70,31 @@ pub enum Line {
     Error {
         /// The error, for the user.
         message: String,
+        /// The reason, for programs. Absent in JSON: [`ErrorReason::Refused`].
+        #[serde(default, skip_serializing_if = "ErrorReason::is_refused")]
+        reason: ErrorReason,
     },
+}
+
+/// The reason why a request failed, for programs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorReason {
+    /// The request is wrong, or the daemon cannot carry it out.
+    #[default]
+    Refused,
+    /// The request names something that does not exist.
+    NotFound,
+    /// The socket only reads.
+    ReadOnly,
+    /// The client read changes too slowly, or came back too late: some are not kept any more.
+    ChangesLost,
+}
+
+impl ErrorReason {
+    fn is_refused(&self) -> bool {
+        *self == ErrorReason::Refused
+    }
 }
 
 /// The end of an answer.

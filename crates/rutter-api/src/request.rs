@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use rutter_net::{Family, Prefix};
 use serde::{Deserialize, Serialize};
 
+use crate::ChangeFilter;
+
 /// The version of the protocol. A daemon refuses other versions with an error that names its own.
 pub const VERSION: u32 = 1;
 
@@ -19,6 +21,13 @@ pub struct Envelope {
     pub version: u32,
     /// The request to answer.
     pub request: Request,
+    /// The user for whom a program asks, for the audit log. The daemon cannot check it, and also records the program.
+    #[serde(
+        default,
+        rename = "on-behalf-of",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub on_behalf_of: Option<String>,
 }
 
 impl Envelope {
@@ -27,6 +36,7 @@ impl Envelope {
         Envelope {
             version: VERSION,
             request,
+            on_behalf_of: None,
         }
     }
 }
@@ -105,6 +115,9 @@ pub enum Request {
         #[serde(default)]
         follow: bool,
     },
+    /// The changes of the table as they happen, until the client disconnects: a [`crate::Line::Change`] each, and
+    /// [`crate::Line::ChangesRead`] at first and after quiet seconds.
+    Changes(ChangesQuery),
     /// Puts the configuration of a file in force, and makes it the daemon's own file, all or nothing: one
     /// [`crate::DiffRow`], or [`crate::ConfigErrorRow`]s and an error.
     Apply(ApplyOrder),
@@ -146,6 +159,17 @@ pub enum Request {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
+}
+
+/// The changes that a client wants to receive.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+pub struct ChangesQuery {
+    /// Conditions on the changes.
+    pub filter: ChangeFilter,
+    /// Continue after the change with this number; absent: from now on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<u64>,
 }
 
 /// The configuration that is to be put in force.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::access::answer_to;
 use crate::answer::{Failure, RowSink};
-use crate::{Backend, Caller, Envelope, Line, MAX_REQUEST, Request, VERSION};
+use crate::{Backend, Caller, Envelope, Line, MAX_REQUEST, VERSION};
 
 /// Answers one request. Returns when the answer is written or the client has disconnected. Blocks, so it needs its
 /// own thread.
@@ -26,13 +26,22 @@ pub fn serve_connection(
     on_progress();
     stream.set_read_timeout(Some(Duration::from_millis(1)))?;
     let mut sink = SocketSink::new(&stream, on_progress);
-    let result = request.and_then(|request| answer_to(caller, &request, backend, &mut sink));
+    let result = request.and_then(
+        |Envelope {
+             request,
+             on_behalf_of,
+             ..
+         }| {
+            let caller = caller.on_behalf_of(on_behalf_of.as_deref());
+            answer_to(&caller, &request, backend, &mut sink)
+        },
+    );
     match result {
         Ok(done) => sink.write_row(&Line::Done(done))?,
-        Err(Failure::Refused(message) | Failure::NotFound(message)) => {
-            sink.write_row(&Line::Error { message })?;
+        Err(failure) => {
+            let (reason, message) = failure.into_parts()?;
+            sink.write_row(&Line::Error { message, reason })?;
         }
-        Err(Failure::Disconnected(error)) => return Err(error),
     }
     sink.flush()?;
     drain(&stream)
@@ -111,7 +120,7 @@ fn drain(mut stream: &UnixStream) -> io::Result<()> {
     Ok(())
 }
 
-fn read_request(stream: &UnixStream) -> Result<Request, Failure> {
+fn read_request(stream: &UnixStream) -> Result<Envelope, Failure> {
     let mut line = Vec::new();
     BufReader::new(stream.take(MAX_REQUEST as u64 + 1)).read_until(b'\n', &mut line)?;
     if line.len() > MAX_REQUEST {
@@ -122,7 +131,7 @@ fn read_request(stream: &UnixStream) -> Result<Request, Failure> {
     parse_request(&line)
 }
 
-fn parse_request(line: &[u8]) -> Result<Request, Failure> {
+fn parse_request(line: &[u8]) -> Result<Envelope, Failure> {
     #[derive(serde::Deserialize)]
     struct Version {
         version: u32,
@@ -139,8 +148,7 @@ fn parse_request(line: &[u8]) -> Result<Request, Failure> {
             "this daemon speaks version {VERSION} of the management protocol, not {version}"
         )));
     }
-    let envelope: Envelope = serde_json::from_slice(line).map_err(unreadable)?;
-    Ok(envelope.request)
+    serde_json::from_slice(line).map_err(unreadable)
 }
 
 /// The size of the output buffer, bytes.
@@ -153,6 +161,7 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Request;
 
     fn refusal(line: &str) -> String {
         match parse_request(line.as_bytes()) {
@@ -163,7 +172,8 @@ mod tests {
 
     #[test]
     fn requests_are_read_and_errors_are_explained() {
-        let request = parse_request(br#"{"version":1,"request":{"routes":{"best":true}}}"#);
+        let envelope = parse_request(br#"{"version":1,"request":{"routes":{"best":true}}}"#);
+        let request = envelope.map(|envelope| envelope.request);
         assert!(matches!(request, Ok(Request::Routes(f)) if f.best && !f.rejected));
         assert!(refusal(r#"{"version":9,"request":"quarks"}"#).contains("speaks version 1"));
         assert!(refusal(r#"{"version":1,"request":"quarks"}"#).contains("quarks"));

@@ -30,7 +30,7 @@ pub fn from_daemon(client: Client, of: RouteSelector) -> Result<Table, ReadError
                     table.insert(prefix.0, set);
                 }
             }
-            Line::Error { message } => return Err(ReadError(message)),
+            Line::Error { message, .. } => return Err(ReadError(message)),
             _ => {}
         }
     }

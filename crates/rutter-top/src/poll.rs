@@ -104,7 +104,7 @@ pub fn rows(socket: &Path, request: Request) -> io::Result<Vec<Line>> {
     for line in Client::connect(socket)?.call(request)? {
         match line? {
             Line::Done(_) => break,
-            Line::Error { message } => return Err(io::Error::other(message)),
+            Line::Error { message, .. } => return Err(io::Error::other(message)),
             row => rows.push(row),
         }
     }

@@ -41,6 +41,8 @@ pub(crate) fn failed(failure: Failure) -> Problem {
     match failure {
         Failure::Refused(detail) => Problem::bad(detail),
         Failure::NotFound(detail) => Problem::new(StatusCode::NOT_FOUND, detail),
+        Failure::ReadOnly(detail) => Problem::new(StatusCode::FORBIDDEN, detail),
+        Failure::ChangesLost(detail) => Problem::new(StatusCode::GONE, detail),
         Failure::Disconnected(error) => {
             Problem::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
         }

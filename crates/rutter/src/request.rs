@@ -67,7 +67,7 @@ fn forward(mut answer: Answer, mut out: impl Write) -> Result<(), Failure> {
         if raw.is_last {
             out.flush()?;
             match serde_json::from_slice(raw.line).map_err(|e| daemon_gone(e.into()))? {
-                Line::Error { message } => return Err(Failure::Text(message)),
+                Line::Error { message, .. } => return Err(Failure::Text(message)),
                 Line::Done(Done { message: None, .. }) => return Ok(()),
                 _ => {}
             }
@@ -85,7 +85,7 @@ fn show(mut answer: Answer, mut view: Box<dyn View>, mut out: impl Write) -> Res
     while let Some(line) = answer.next() {
         match line.map_err(daemon_gone)? {
             Line::Done(done) => view.end(&done, &mut out)?,
-            Line::Error { message } => {
+            Line::Error { message, .. } => {
                 view.end(&Done::default(), &mut out)?;
                 out.flush()?;
                 return Err(Failure::Text(message));

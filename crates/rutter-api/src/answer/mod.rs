@@ -1,6 +1,7 @@
 //! The answers to requests, one module for each group.
 
 mod advertised;
+mod changes;
 mod collector;
 mod control;
 mod explain;
@@ -53,6 +54,7 @@ pub fn answer(
         Request::Source { name, action } => {
             return control::source(backend, name, *action);
         }
+        Request::Changes(query) => changes::changes(backend, query, rows)?,
         Request::Log { follow } => log::log(backend, *follow, rows)?,
         Request::Clear { peer, how } => return control::clear(backend, peer, *how),
         Request::Apply(order) => return control::applied(backend.apply(order), rows),

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::Line;
+use crate::{ErrorReason, Line};
 
 /// The reason why an answer ends early.
 #[derive(Debug)]
@@ -11,6 +11,10 @@ pub enum Failure {
     Refused(String),
     /// The request names something that does not exist, with a message for the user.
     NotFound(String),
+    /// The client may only read, with a message for the user.
+    ReadOnly(String),
+    /// Changes that the client wants are not kept any more, with a message for the user.
+    ChangesLost(String),
     /// The client has disconnected or is too slow.
     Disconnected(io::Error),
 }
@@ -25,6 +29,17 @@ impl Failure {
     /// Refuses the request with a message.
     pub(crate) fn refused(text: impl Into<String>) -> Self {
         Failure::Refused(text.into())
+    }
+
+    /// Returns the reason and the message for the client, or the error of a client that has disconnected.
+    pub(crate) fn into_parts(self) -> Result<(ErrorReason, String), io::Error> {
+        match self {
+            Failure::Refused(message) => Ok((ErrorReason::Refused, message)),
+            Failure::NotFound(message) => Ok((ErrorReason::NotFound, message)),
+            Failure::ReadOnly(message) => Ok((ErrorReason::ReadOnly, message)),
+            Failure::ChangesLost(message) => Ok((ErrorReason::ChangesLost, message)),
+            Failure::Disconnected(error) => Err(error),
+        }
     }
 }
 

@@ -145,7 +145,7 @@ fn pages_have_each_route_once() {
 fn a_question_that_makes_no_sense_is_refused() {
     let world = World::new();
     let refusal = |query| match send(&world, Request::Advertised(query)).pop() {
-        Some(Line::Error { message }) => message,
+        Some(Line::Error { message, .. }) => message,
         other => panic!("{other:?}"),
     };
     let mut rejected = query("gamma", AdvertisedList::Routes);

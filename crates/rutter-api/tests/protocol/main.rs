@@ -1,6 +1,7 @@
 //! Requests over a real socket pair, answered from a real table.
 
 mod advertised;
+mod changes;
 mod world;
 
 use std::io::{Read as _, Write as _};
@@ -232,7 +233,7 @@ fn explain_assumes_a_route_and_changes_nothing() {
     let rejected = row.candidates[0].route.rejected.as_ref();
     assert_eq!(rejected.map(|reason| reason.code), Some(13));
     assert!(row.candidates[0].findings[0].evidence.contains("28"));
-    let Line::Error { message } = assume("185.0.0.0/20", from("nobody")) else {
+    let Line::Error { message, .. } = assume("185.0.0.0/20", from("nobody")) else {
         panic!("a neighbor that does not exist");
     };
     assert!(message.contains("nobody"), "{message}");
@@ -240,7 +241,7 @@ fn explain_assumes_a_route_and_changes_nothing() {
         communities: vec!["x".into()],
         ..from("gamma")
     };
-    let Line::Error { message } = assume("185.0.0.0/20", bad) else {
+    let Line::Error { message, .. } = assume("185.0.0.0/20", bad) else {
         panic!("no community");
     };
     assert!(message.contains("64500:1"), "{message}");
@@ -263,7 +264,7 @@ fn sources_are_listed_and_accept_actions() {
         send(&world, request).remove(0)
     };
     assert!(matches!(act("rpki"), Line::Done(done) if done.message.is_some()));
-    assert!(matches!(act("moon"), Line::Error { message } if message.contains("moon")));
+    assert!(matches!(act("moon"), Line::Error { message, .. } if message.contains("moon")));
 }
 
 #[test]
@@ -299,7 +300,7 @@ fn attribute_sets_are_counted() {
 fn invalid_requests_are_refused_with_a_message() {
     let world = World::new();
     let refusal = |request| match send(&world, request).pop() {
-        Some(Line::Error { message }) => message,
+        Some(Line::Error { message, .. }) => message,
         other => panic!("{other:?}"),
     };
     let peer = refusal(Request::Peer {
@@ -446,6 +447,10 @@ fn rows_match_the_sample() {
             text.push_str(&serde_json::to_string(&line).unwrap());
             text.push('\n');
         }
+    }
+    for line in changes::sample() {
+        text.push_str(&serde_json::to_string(&line).unwrap());
+        text.push('\n');
     }
     let file = concat!(
         env!("CARGO_MANIFEST_DIR"),

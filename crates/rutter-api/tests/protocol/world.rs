@@ -54,7 +54,14 @@ impl World {
         world
     }
 
-    fn announce(&self, index: usize, path: &[u32], community: Option<[u8; 4]>, prefixes: &[&str]) {
+    /// A client announces prefixes.
+    pub fn announce(
+        &self,
+        index: usize,
+        path: &[u32],
+        community: Option<[u8; 4]>,
+        prefixes: &[&str],
+    ) {
         let (peer, _, n) = self.peers[index];
         let mut as_path = vec![2, path.len() as u8];
         as_path.extend(path.iter().flat_map(|asn| asn.to_be_bytes()));

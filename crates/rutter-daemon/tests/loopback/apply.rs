@@ -40,7 +40,7 @@ fn assert_done(answer: &[Line]) {
 }
 
 fn assert_refused(answer: &[Line], with: &str) {
-    let Some(Line::Error { message }) = answer.last() else {
+    let Some(Line::Error { message, .. }) = answer.last() else {
         panic!("{answer:?}");
     };
     assert!(message.contains(with), "{message}");

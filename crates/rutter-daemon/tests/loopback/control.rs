@@ -17,7 +17,7 @@ fn ask(socket: &Path, request: Request) -> Vec<Line> {
 
 fn refusal(lines: &[Line]) -> &str {
     match lines {
-        [Line::Error { message }] => message,
+        [Line::Error { message, .. }] => message,
         other => panic!("{other:?}"),
     }
 }

@@ -119,7 +119,7 @@ impl Daemons {
         let mut lines = Vec::new();
         for line in client.call(request).map_err(|e| e.to_string())? {
             let line = line.map_err(|e| e.to_string())?;
-            if let Line::Error { message } = line {
+            if let Line::Error { message, .. } = line {
                 return Err(message);
             }
             lines.push(serde_json::to_string(&line).expect("JSON"));

@@ -61,7 +61,8 @@ pub(crate) fn view_of(request: &Request, paint: Paint) -> Box<dyn View> {
         | Request::Source { .. }
         | Request::Upgrade
         | Request::Shutdown { .. }
-        | Request::Table(_) => Box::new(MessageView),
+        | Request::Table(_)
+        | Request::Changes(_) => Box::new(MessageView),
     }
 }
 
