@@ -73,11 +73,12 @@ impl Rutter {
         let address = lab.address(1);
         let header = format!(
             "{identity}[daemon]\nthreads = 2\nlisten = [\"{address}:{port}\"]\n\
-             control-socket = \"{socket}\"\nstate = \"{state}\"\nlog = \"debug\"\n[checks]\nnext-hop = \"any\"\n\
+             control-socket = \"{socket}\"\nread-only-socket = \"{read_only}\"\nstate = \"{state}\"\nlog = \"debug\"\n[checks]\nnext-hop = \"any\"\n\
              [defaults]\npassive = true\nport = {port}\nlocal-address = \"{address}\"\n\
              families = [\"ipv4\", \"ipv6\"]\nmultihop = 64\nconnect-retry = \"1s\"\n",
             port = lab.port(),
             socket = folder.join("s").display(),
+            read_only = folder.join("r").display(),
             state = folder.display(),
         );
         write_file(&folder.join("c.toml"), &format!("{header}{sections}"));
@@ -121,6 +122,21 @@ impl Rutter {
     /// The session with Rutter from a client's view, with both families.
     pub fn peer(&self) -> Peer {
         Peer::new(self.address, Rutter::ASN)
+    }
+
+    /// Its control socket.
+    pub fn socket(&self) -> PathBuf {
+        self.folder.join("s")
+    }
+
+    /// Its read-only socket.
+    pub fn read_only_socket(&self) -> PathBuf {
+        self.folder.join("r")
+    }
+
+    /// Its configuration file.
+    pub fn config_file(&self) -> PathBuf {
+        self.folder.join("c.toml")
     }
 
     /// Its process.

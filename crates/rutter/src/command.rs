@@ -101,10 +101,11 @@ pub(crate) fn run_command(command: Command, options: &CommonOptions) -> Result<(
         }
         Command::Shadow(args) => shadow::shadow(&args, options),
         Command::Demo(args) => demo::demo(&args, options),
-        Command::Collect { arguments } => other_program::run_collector("collect", arguments),
-        Command::Mrt { arguments } => other_program::run_collector("mrt", arguments),
-        Command::Sql { arguments } => other_program::run_collector("sql", arguments),
-        Command::Replay { arguments } => other_program::run_collector("replay", arguments),
+        Command::Collect { arguments } => other_program::run("collect", arguments),
+        Command::Mrt { arguments } => other_program::run("mrt", arguments),
+        Command::Sql { arguments } => other_program::run("sql", arguments),
+        Command::Grpc { arguments } => other_program::run("grpc", arguments),
+        Command::Replay { arguments } => other_program::run("replay", arguments),
         Command::Bench { arguments } => bench(arguments),
     }
 }

@@ -32,7 +32,7 @@ fn helps(command: &mut Command, name: &str, out: &mut Vec<(String, String)>) {
     ));
     for sub in command.get_subcommands_mut() {
         // The other program has the help of these commands.
-        if crate::other_program::collector_command(sub.get_name().as_ref()).is_some() {
+        if crate::other_program::command(sub.get_name().as_ref()).is_some() {
             continue;
         }
         let name = format!("{name} {}", sub.get_name());

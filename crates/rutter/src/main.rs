@@ -32,17 +32,13 @@ use crate::paint::{Paint, Tone};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
-    // The bench and the collector have options with the names of common ones, so they parse their own
-    // arguments.
+    // The bench and other programs have options with the names of common ones, so they parse their own arguments.
     let first = arguments.next().unwrap_or_default();
     if first == "bench" {
         return exit_code(command::bench(arguments.collect()), ColorChoice::Auto);
     }
-    if let Some(word) = other_program::collector_command(&first) {
-        return exit_code(
-            other_program::run_collector(word, arguments),
-            ColorChoice::Auto,
-        );
+    if let Some(word) = other_program::command(&first) {
+        return exit_code(other_program::run(word, arguments), ColorChoice::Auto);
     }
     let cli = cli::Cli::parse();
     let color = cli.options.color;

@@ -1,5 +1,5 @@
 //! Commands that another program in the same folder carries out, so that a build of the route server includes neither the
-//! collector nor a terminal library.
+//! collector nor a terminal library nor HTTP/2.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -33,12 +33,31 @@ pub(crate) const TOP: OtherProgram = OtherProgram {
     debian_package: "rutter",
 };
 
-/// The commands of the collector.
-const COLLECTOR_COMMANDS: [&str; 4] = ["collect", "mrt", "replay", "sql"];
+/// The gRPC server. It parses its arguments.
+const GRPC: OtherProgram = OtherProgram {
+    name: "rutter-grpc",
+    package: "rutter-grpc",
+    debian_package: "rutter-grpc",
+};
 
-/// Returns the collector's command with this name.
-pub(crate) fn collector_command(word: &OsStr) -> Option<&'static str> {
-    COLLECTOR_COMMANDS.into_iter().find(|known| word == *known)
+/// The commands whose arguments another program parses.
+const COMMANDS: [&str; 5] = ["collect", "grpc", "mrt", "replay", "sql"];
+
+/// Returns the command with this name if another program parses its arguments.
+pub(crate) fn command(word: &OsStr) -> Option<&'static str> {
+    COMMANDS.into_iter().find(|known| word == *known)
+}
+
+/// Runs a command whose arguments another program parses.
+pub(crate) fn run(
+    word: &str,
+    arguments: impl IntoIterator<Item = OsString>,
+) -> Result<(), Failure> {
+    match word {
+        "grpc" => GRPC.run(word, arguments),
+        // The collector has several commands.
+        _ => COLLECTOR.run(word, std::iter::once(word.into()).chain(arguments)),
+    }
 }
 
 impl OtherProgram {
@@ -64,14 +83,6 @@ impl OtherProgram {
     fn path(self) -> io::Result<PathBuf> {
         Ok(std::env::current_exe()?.with_file_name(self.name))
     }
-}
-
-/// Runs a command of the collector.
-pub(crate) fn run_collector(
-    word: &str,
-    arguments: impl IntoIterator<Item = OsString>,
-) -> Result<(), Failure> {
-    COLLECTOR.run(word, std::iter::once(word.into()).chain(arguments))
 }
 
 /// Runs a check of the collector. Returns its error message, or `None` for valid files.

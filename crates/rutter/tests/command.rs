@@ -610,7 +610,11 @@ fn units_use_existing_commands() {
         let read = fs::read_to_string(root.join(&path));
         read.unwrap_or_else(|why| panic!("{path}: {why}"))
     };
-    for unit in ["rutter.service", "rutter-collect.service"] {
+    for unit in [
+        "rutter.service",
+        "rutter-collect.service",
+        "rutter-grpc.service",
+    ] {
         let unit = text(format!("packaging/{unit}"));
         let values = |key: &str| {
             let lines = unit.lines().filter_map(|line| line.split_once('='));

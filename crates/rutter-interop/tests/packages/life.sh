@@ -54,13 +54,19 @@ dpkg --install /rutter-collector_0.1.0~test2_*.deb
 rutter sql --help >/dev/null
 test -e /usr/share/man/man1/rutter-collect.1.gz
 
+step install the gRPC server
+dpkg --install /rutter-grpc_0.1.0~test2_*.deb
+rutter grpc --help >/dev/null
+test -e /usr/share/man/man1/rutter-grpc.1.gz
+grep -q '^ConditionPathExists=/etc/rutter/grpc.env$' /usr/lib/systemd/system/rutter-grpc.service
+
 step remove and purge
 kill $daemon
 wait $daemon
-dpkg --remove rutter-collector rutter
+dpkg --remove rutter-grpc rutter-collector rutter
 test ! -e /usr/bin/rutter
 test -e /etc/rutter/rutter.toml
-dpkg --purge rutter-collector rutter
+dpkg --purge rutter-grpc rutter-collector rutter
 test ! -e /etc/systemd/system/multi-user.target.wants/rutter.service
 test -e /etc/rutter/rutter.toml
 

@@ -45,7 +45,7 @@ fn the_packages_install_start_upgrade_and_leave() {
     let folder = Folder::new("packages");
     let clean = folder.0.join("root");
     packages(&folder.0, "0.1.0~test1", &["server"]);
-    packages(&folder.0, "0.1.0~test2", &["server", "collector"]);
+    packages(&folder.0, "0.1.0~test2", &["server", "collector", "grpc"]);
 
     let mut bootstrap = Command::new("mmdebstrap");
     bootstrap.args(["--variant=essential", "--include=adduser", "bookworm"]);

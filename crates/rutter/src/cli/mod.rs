@@ -258,6 +258,19 @@ pub(crate) enum Command {
         )]
         arguments: Vec<OsString>,
     },
+    /// Answer gRPC: sessions, routes, explanations, look-ups, changes, and control
+    ///
+    /// Run by the program `rutter-grpc` beside this one: see `rutter grpc --help`.
+    #[command(disable_help_flag = true)]
+    Grpc {
+        /// Arguments of the gRPC server
+        #[arg(
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            value_name = "ARGUMENTS"
+        )]
+        arguments: Vec<OsString>,
+    },
     /// Print the routes of MRT files
     ///
     /// Run by the program `rutter-collect` beside this one: see `rutter mrt --help`.

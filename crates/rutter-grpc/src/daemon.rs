@@ -1,0 +1,175 @@
+//! Requests to the daemon, over its socket.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rutter_api::{Client, Done, ErrorReason, Line, Request};
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+use tonic::{Code, Status};
+
+/// The largest number of answers that are read from the daemon at a time. It has 28 places for clients of other users.
+pub(crate) const ANSWERS: usize = 12;
+/// The rows of the largest answer. A page ends with a whole destination, which has at most 1,024 paths of a neighbor.
+const MOST_ROWS: usize = 20_000;
+/// The daemon answers every request in this time.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The longest message of an error, bytes: gRPC sends it in a header.
+const LONGEST_MESSAGE: usize = 2_000;
+
+/// A daemon, and the places of requests to it.
+pub(crate) struct Daemon {
+    socket: PathBuf,
+    places: Arc<Semaphore>,
+    /// The code of a request that the daemon refuses.
+    refused: Code,
+}
+
+/// An answer of the daemon.
+pub(crate) struct Answer {
+    pub(crate) lines: Vec<Line>,
+    pub(crate) done: Done,
+}
+
+impl Daemon {
+    /// A daemon whose answers are read. If it refuses a request, the request is wrong.
+    pub(crate) fn for_reading(socket: PathBuf) -> Self {
+        Daemon::new(socket, Code::InvalidArgument)
+    }
+
+    /// A daemon that is changed. If it refuses a request, it cannot carry it out as it is.
+    pub(crate) fn for_control(socket: PathBuf) -> Self {
+        Daemon::new(socket, Code::FailedPrecondition)
+    }
+
+    fn new(socket: PathBuf, refused: Code) -> Self {
+        Daemon {
+            socket,
+            places: Arc::new(Semaphore::new(ANSWERS)),
+            refused,
+        }
+    }
+
+    /// Reads the answer to a request.
+    pub(crate) async fn ask(&self, request: Request) -> Result<Answer, Status> {
+        self.answer(request, None).await
+    }
+
+    /// As [`Daemon::ask`], for a user whom the audit log of the daemon names.
+    pub(crate) async fn ask_for(&self, user: &str, request: Request) -> Result<Answer, Status> {
+        self.answer(request, Some(user.to_owned())).await
+    }
+
+    async fn answer(&self, request: Request, user: Option<String>) -> Result<Answer, Status> {
+        let place = Arc::clone(&self.places).acquire_owned().await;
+        let place = place.map_err(|_| Status::unavailable("this server is stopping"))?;
+        let (socket, refused) = (self.socket.clone(), self.refused);
+        let reading = spawn_blocking(move || {
+            // A client that cancels its call keeps the place until the daemon has answered.
+            let _place = place;
+            let client = connect(&socket)?;
+            let answer = match user {
+                Some(user) => client.call_for(&user, request),
+                None => client.call(request),
+            };
+            let lines = answer.map_err(|why| unreachable(&socket, &why))?;
+            collect(lines, refused, &socket)
+        });
+        reading
+            .await
+            .map_err(|why| Status::internal(why.to_string()))?
+    }
+
+    /// Connects for an answer without an end. The daemon sends a sign of life in [`PATIENCE`].
+    pub(crate) fn follow(&self, request: Request) -> Result<rutter_api::Answer, Status> {
+        let answer = connect(&self.socket)?.call(request);
+        answer.map_err(|why| unreachable(&self.socket, &why))
+    }
+}
+
+fn connect(socket: &Path) -> Result<Client, Status> {
+    let client = Client::connect(socket).and_then(|client| {
+        client.set_patience(PATIENCE)?;
+        Ok(client)
+    });
+    client.map_err(|why| unreachable(socket, &why))
+}
+
+/// Reads all lines of an answer.
+fn collect(answer: rutter_api::Answer, refused: Code, socket: &Path) -> Result<Answer, Status> {
+    let mut lines = Vec::new();
+    for line in answer {
+        match line.map_err(|why| unreachable(socket, &why))? {
+            Line::Done(done) => return Ok(Answer { lines, done }),
+            Line::Error { message, reason } => {
+                return Err(failure(&message, reason, refused, &lines));
+            }
+            line if lines.len() < MOST_ROWS => lines.push(line),
+            _ => {
+                return Err(Status::resource_exhausted(format!(
+                    "the answer has more than {MOST_ROWS} rows: ask for fewer"
+                )));
+            }
+        }
+    }
+    Err(Status::unavailable("the daemon sent no end of its answer"))
+}
+
+/// The failure of a request. Errors in a configuration come before it, as rows.
+pub(crate) fn failure(message: &str, reason: ErrorReason, refused: Code, rows: &[Line]) -> Status {
+    let code = match reason {
+        ErrorReason::Refused => refused,
+        ErrorReason::NotFound => Code::NotFound,
+        ErrorReason::ReadOnly => Code::PermissionDenied,
+        ErrorReason::ChangesLost => Code::OutOfRange,
+    };
+    let mut text = message.to_owned();
+    for row in rows {
+        if let Line::ConfigError(row) = row {
+            text.push('\n');
+            text.push_str(&row.text);
+        }
+    }
+    if text.len() > LONGEST_MESSAGE {
+        let end = (0..=LONGEST_MESSAGE)
+            .rev()
+            .find(|at| text.is_char_boundary(*at));
+        text.truncate(end.unwrap_or_default());
+        text.push('…');
+    }
+    Status::new(code, text)
+}
+
+fn unreachable(socket: &Path, why: &io::Error) -> Status {
+    Status::unavailable(format!("no daemon answers at {}: {why}", socket.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_has_the_code_of_its_reason_and_the_text_of_the_daemon() {
+        let code = |reason| failure("why", reason, Code::InvalidArgument, &[]).code();
+        assert_eq!(code(ErrorReason::Refused), Code::InvalidArgument);
+        assert_eq!(code(ErrorReason::NotFound), Code::NotFound);
+        assert_eq!(code(ErrorReason::ReadOnly), Code::PermissionDenied);
+        assert_eq!(code(ErrorReason::ChangesLost), Code::OutOfRange);
+        let long = "ö".repeat(LONGEST_MESSAGE);
+        let status = failure(&long, ErrorReason::Refused, Code::Internal, &[]);
+        assert!(status.message().len() <= LONGEST_MESSAGE + '…'.len_utf8());
+        assert!(status.message().ends_with("ö…"));
+    }
+
+    #[tokio::test]
+    async fn a_daemon_that_is_not_there_is_unavailable() {
+        let daemon = Daemon::for_reading("/nowhere/s".into());
+        let Err(status) = daemon.ask(Request::Status).await else {
+            panic!("an answer");
+        };
+        assert_eq!(status.code(), Code::Unavailable);
+        assert!(status.message().contains("/nowhere/s"));
+    }
+}

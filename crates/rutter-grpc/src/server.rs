@@ -1,0 +1,230 @@
+//! The server: its settings, its services and its end.
+
+use std::fs;
+use std::future::pending;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rutter_access::{AccessRules, Role, parse_tokens};
+use rutter_api::Request;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::sleep;
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::{Certificate, Identity, Server, ServerTlsConfig};
+use tonic_health::ServingStatus;
+use tonic_health::server::HealthReporter;
+
+use crate::admission::Admission;
+use crate::cli::{Anonymous, Cli};
+use crate::connections::Connections;
+use crate::control::ControlService;
+use crate::daemon::Daemon;
+use crate::reader::ReaderService;
+use crate::v1;
+use crate::v1::control_server::ControlServer;
+use crate::v1::reader_server::ReaderServer;
+
+/// The calls of one connection that are answered at a time. Others wait.
+const CALLS: usize = 32;
+/// The calls that one connection may have open at a time.
+const STREAMS: u32 = 64;
+/// The longest request, bytes.
+const LONGEST_REQUEST: usize = rutter_api::MAX_REQUEST;
+/// The longest list of headers, bytes.
+const LONGEST_HEADERS: u32 = 16 << 10;
+/// The longest time until an answer begins.
+const ANSWER_TIME: Duration = Duration::from_secs(30);
+/// The longest TLS handshake.
+const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
+/// The time between pings, and the time to answer one.
+const PING: Duration = Duration::from_secs(20);
+/// The time between two looks at the daemon, for the health of this server.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// The time in which clients may take their answers when the server stops.
+const LAST_ANSWERS: Duration = Duration::from_millis(500);
+
+/// Serves until SIGTERM or Ctrl-C.
+pub(crate) async fn run(cli: Cli) -> Result<(), String> {
+    check(&cli)?;
+    let admission = Admission::new(access(&cli)?, cli.requests_per_second);
+    let mut server = Server::builder()
+        .timeout(ANSWER_TIME)
+        .concurrency_limit_per_connection(CALLS)
+        .max_concurrent_streams(STREAMS)
+        .http2_max_header_list_size(LONGEST_HEADERS)
+        .http2_keepalive_interval(Some(PING))
+        .http2_keepalive_timeout(Some(PING));
+    if let Some(tls) = tls(&cli)? {
+        let wrong = |why| format!("the certificate cannot be used: {why}");
+        server = server.tls_config(tls).map_err(wrong)?;
+    }
+    let listen = cli.listen;
+    let listener = TcpListener::bind(listen)
+        .await
+        .map_err(|why| format!("cannot listen at {listen}: {why}"))?;
+    let address = listener.local_addr().unwrap_or(listen);
+
+    let daemon = Arc::new(Daemon::for_reading(cli.socket.clone()));
+    let changed = cli.control_socket.clone().map(Daemon::for_control);
+    let reader = ReaderServer::new(ReaderService::new(Arc::clone(&daemon)))
+        .max_decoding_message_size(LONGEST_REQUEST);
+    let control = ControlServer::new(ControlService::new(changed.map(Arc::new)))
+        .max_decoding_message_size(LONGEST_REQUEST);
+    let (reporter, health) = tonic_health::server::health_reporter();
+    let health = health.max_decoding_message_size(LONGEST_REQUEST);
+    // Older clients know the alpha version alone.
+    let wrong = |why| format!("server reflection: {why}");
+    let reflection = description()
+        .build_v1()
+        .map_err(wrong)?
+        .max_decoding_message_size(LONGEST_REQUEST);
+    let reflection_alpha = description()
+        .build_v1alpha()
+        .map_err(wrong)?
+        .max_decoding_message_size(LONGEST_REQUEST);
+
+    tokio::spawn(report_health(reporter, Arc::clone(&daemon)));
+    greet(address, &cli);
+    let stopped = stop_signal()?;
+    let reading = read_tokens_again(&cli, &admission);
+    let (stop, is_stopping) = tokio::sync::oneshot::channel::<()>();
+    let serving = server
+        .add_service(InterceptedService::new(reader, admission.clone()))
+        .add_service(InterceptedService::new(control, admission.clone()))
+        .add_service(InterceptedService::new(health, admission.clone()))
+        .add_service(InterceptedService::new(reflection, admission.clone()))
+        .add_service(InterceptedService::new(reflection_alpha, admission.clone()))
+        .serve_with_incoming_shutdown(Connections::new(listener), async {
+            let _ = is_stopping.await;
+        });
+    let ending = async {
+        stopped.await;
+        let _ = stop.send(());
+        // Streams of changes have no end.
+        sleep(LAST_ANSWERS).await;
+    };
+    tokio::select! {
+        result = serving => result.map_err(|why| format!("the server ended: {why}")),
+        () = ending => Ok(()),
+        result = reading => result,
+    }
+}
+
+/// The messages and services, for server reflection.
+fn description() -> tonic_reflection::server::Builder<'static> {
+    tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(v1::DESCRIPTION)
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+}
+
+/// Refuses settings that would show more than the operator may want.
+fn check(cli: &Cli) -> Result<(), String> {
+    let is_open = !cli.listen.ip().is_loopback() && cli.tls_cert.is_none();
+    if is_open && !cli.insecure_listen {
+        return Err(format!(
+            "other machines can reach {}: give a certificate with --tls-cert and --tls-key, \
+             or write --insecure-listen to serve them without TLS",
+            cli.listen
+        ));
+    }
+    Ok(())
+}
+
+/// The tokens, and the role of clients without one.
+fn access(cli: &Cli) -> Result<AccessRules, String> {
+    let Some(path) = &cli.token_file else {
+        return Ok(AccessRules {
+            anonymous: cli.anonymous.map_or(Role::Read, Anonymous::role),
+            ..AccessRules::open()
+        });
+    };
+    let tokens = parse_tokens(&read(path)?).map_err(|line| {
+        format!(
+            "{}, line {line}: this is no token: write a role and a hash, `read 9f86d08…`, where the hash is the output \
+             of `sha256sum`",
+            path.display()
+        )
+    })?;
+    Ok(AccessRules {
+        anonymous: cli.anonymous.map_or(Role::Nobody, Anonymous::role),
+        tokens,
+    })
+}
+
+fn tls(cli: &Cli) -> Result<Option<ServerTlsConfig>, String> {
+    let (Some(certificate), Some(key)) = (&cli.tls_cert, &cli.tls_key) else {
+        return Ok(None);
+    };
+    let identity = Identity::from_pem(read(certificate)?, read(key)?);
+    let mut tls = ServerTlsConfig::new()
+        .identity(identity)
+        .timeout(HANDSHAKE_TIME);
+    if let Some(authorities) = &cli.client_ca {
+        tls = tls.client_ca_root(Certificate::from_pem(read(authorities)?));
+    }
+    Ok(Some(tls))
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|why| format!("cannot read {}: {why}", path.display()))
+}
+
+fn greet(address: SocketAddr, cli: &Cli) {
+    let tls = match cli.tls_cert {
+        Some(_) => "with TLS",
+        None => "without TLS",
+    };
+    let control = match &cli.control_socket {
+        Some(path) => format!("control on {}", path.display()),
+        None => "read only".to_owned(),
+    };
+    eprintln!(
+        "gRPC at {address} {tls}, from the daemon at {}, {control}",
+        cli.socket.display()
+    );
+}
+
+/// Reads the tokens again on each SIGHUP. If the file is wrong, the tokens before stay in use.
+async fn read_tokens_again(cli: &Cli, admission: &Admission) -> Result<(), String> {
+    let mut hangups = signal(SignalKind::hangup()).map_err(|why| format!("signals: {why}"))?;
+    while hangups.recv().await.is_some() {
+        match access(cli) {
+            Ok(rules) => {
+                eprintln!("tokens: {} are in use", rules.tokens.len());
+                admission.set_access(rules);
+            }
+            Err(why) => eprintln!("tokens: {why}; those before are still used"),
+        }
+    }
+    pending().await
+}
+
+/// Returns a future that ends with SIGTERM or Ctrl-C.
+fn stop_signal() -> Result<impl Future<Output = ()>, String> {
+    let signal = |kind| signal(kind).map_err(|why| format!("signals: {why}"));
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
+
+/// The services are healthy while the daemon answers.
+async fn report_health(reporter: HealthReporter, daemon: Arc<Daemon>) {
+    loop {
+        let status = match daemon.ask(Request::Status).await {
+            Ok(_) => ServingStatus::Serving,
+            Err(_) => ServingStatus::NotServing,
+        };
+        for service in ["", "rutter.v1.Reader", "rutter.v1.Control"] {
+            reporter.set_service_status(service, status).await;
+        }
+        sleep(LOOK_EVERY).await;
+    }
+}

@@ -1,0 +1,79 @@
+//! The stream of changes for one client.
+//!
+//! A client that reads slowly costs this thread, the messages in its queue and a place in the daemon's log. While it reads
+//! nothing, the daemon closes the connection after a minute. Then the thread continues after the last change that the
+//! client was sent, so nothing is lost while the daemon's log has it. Otherwise the stream ends with OUT_OF_RANGE.
+
+use std::sync::Arc;
+use std::thread;
+
+use rutter_api::{ChangesQuery, Line, Request};
+use rutter_limits::ConnectionSlot;
+use tokio::sync::mpsc::Sender;
+use tonic::{Code, Status};
+
+use crate::daemon::{Daemon, failure};
+use crate::v1::WatchChangesResponse;
+
+type Messages = Sender<Result<WatchChangesResponse, Status>>;
+
+/// Starts to send changes. The thread ends with the client.
+pub(crate) fn start(
+    daemon: Arc<Daemon>,
+    query: ChangesQuery,
+    messages: Messages,
+    place: ConnectionSlot,
+) -> Result<(), Status> {
+    let watch = move || {
+        let _place = place;
+        if let Err(End::Failed(status)) = send(&daemon, query, &messages) {
+            let _ = messages.blocking_send(Err(status));
+        }
+    };
+    let thread = thread::Builder::new().name("watch".into()).spawn(watch);
+    thread
+        .map(drop)
+        .map_err(|why| Status::resource_exhausted(format!("no thread for this client: {why}")))
+}
+
+/// The reason why a stream ends.
+enum End {
+    /// The client has gone.
+    Gone,
+    /// The client is sent this.
+    Failed(Status),
+}
+
+/// Sends changes until the stream ends. It connects to the daemon again where the connection ends and had been of use.
+fn send(daemon: &Daemon, mut query: ChangesQuery, messages: &Messages) -> Result<(), End> {
+    loop {
+        let request = Request::Changes(query.clone());
+        let mut was_of_use = false;
+        for line in daemon.follow(request).map_err(End::Failed)? {
+            let message = match line {
+                Ok(Line::Change { change }) => WatchChangesResponse {
+                    number: change.number,
+                    change: Some((*change).into()),
+                },
+                Ok(Line::ChangesRead { number }) => WatchChangesResponse {
+                    number,
+                    change: None,
+                },
+                Ok(Line::Error { message, reason }) => {
+                    let status = failure(&message, reason, Code::InvalidArgument, &[]);
+                    return Err(End::Failed(status));
+                }
+                Ok(_) | Err(_) => break,
+            };
+            query.after = Some(message.number);
+            was_of_use = true;
+            messages.blocking_send(Ok(message)).map_err(|_| End::Gone)?;
+        }
+        if !was_of_use {
+            let after = query.after.unwrap_or_default();
+            return Err(End::Failed(Status::unavailable(format!(
+                "the daemon closed the connection: connect again, and continue after {after}"
+            ))));
+        }
+    }
+}
