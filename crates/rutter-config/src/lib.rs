@@ -55,6 +55,7 @@ pub use sections::bmp::{Bmp, BmpStation, BmpTables, BmpTarget};
 pub use sections::checks::{
     Checks, InvalidRoutes, IrrAction, IrrCheck, RejectPolicy, RpkiCommunities,
 };
+pub use sections::client_tls::{CertificateCheck, ClientTls};
 pub use sections::collector::Collector;
 pub use sections::communities::Communities;
 pub use sections::custom::{CustomCommunities, CustomCommunity};
@@ -71,6 +72,7 @@ pub use sections::metrics::Metrics;
 pub use sections::mrt::Mrt;
 pub use sections::neighbor::{DynamicNeighbor, ExportRule, FamilyOptions, Neighbor, NeighborKind};
 pub use sections::rpki::Rpki;
+pub use sections::sasl::{Sasl, SaslMechanism};
 pub use sections::session::{AddPath, SendPaths, Session, TtlSecurity};
 pub use sections::sink::{Broker, Database, Sink, SinkTarget};
 pub use sections::sources::Sources;

@@ -11,6 +11,8 @@ pub enum PathRole {
     Certificate,
     /// Its private key, PEM.
     PrivateKey,
+    /// Certificates of trusted authorities, PEM.
+    Authorities,
     /// Validated ROA payloads.
     Vrps,
     /// A list of an AS-SET or of a member.

@@ -22,7 +22,8 @@ pub(crate) fn password(section: &Section<'_>) -> Option<Secret> {
     password
 }
 
-fn from_file(file: &Item<'_>) -> Option<Secret> {
+/// Reads a file with a password.
+pub(crate) fn from_file(file: &Item<'_>) -> Option<Secret> {
     let path = file.source.beside(file.str("reader.key")?);
     match safe_file::read(&path, safe_file::PASSWORD) {
         Ok(octets) => secret(file, octets.trim_ascii_end()),

@@ -268,7 +268,7 @@ mod tests {
         assert!(logged("rutter_sinks::service", Level::INFO, Level::INFO));
         assert!(!logged("rutter_sinks::service", Level::DEBUG, Level::INFO));
         assert!(!logged("rskafka::backoff", Level::WARN, Level::INFO));
-        assert!(logged("mysql::conn", Level::ERROR, Level::INFO));
+        assert!(logged("tokio_postgres::client", Level::ERROR, Level::INFO));
         assert!(!logged(
             "rskafka::client::partition",
             Level::ERROR,

@@ -1,8 +1,11 @@
 //! A Kafka broker, which is its own controller, with its own folder and ports.
 
+use std::fmt::Write as _;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::certificates::{Authority, Certificate};
 use crate::lab::{Lab, eventually, write_file};
 use crate::process::{Process, output_of, program};
 
@@ -13,40 +16,98 @@ pub struct Kafka {
     process: Option<Process>,
 }
 
+/// An encrypted listener of a broker.
+pub struct TlsListener<'l> {
+    /// Its name, in capital letters.
+    pub name: &'static str,
+    /// Its address. Kafka demands another port for each listener.
+    pub address: SocketAddr,
+    /// The certificate of the broker there.
+    pub certificate: &'l Certificate,
+    /// The authority of clients, which then need a certificate.
+    pub clients: Option<&'l Authority>,
+    /// Whether clients log in, as user `rutter` with the password `sesame`, by PLAIN or SCRAM.
+    pub login: bool,
+}
+
 impl Kafka {
     /// Starts an empty broker.
     pub fn start(lab: &Lab) -> Kafka {
+        Kafka::start_with(lab, &[])
+    }
+
+    /// Starts an empty broker that also has encrypted listeners.
+    pub fn start_with(lab: &Lab, listeners: &[TlsListener<'_>]) -> Kafka {
         let folder = lab.folder("kafka");
         let mut broker = Kafka {
             port: lab.port(),
             folder,
             process: None,
         };
-        write_file(&broker.folder.join("conf"), &broker.configuration());
+        write_file(
+            &broker.folder.join("conf"),
+            &broker.configuration(listeners),
+        );
         let mut format = java("kafka.tools.StorageTool");
         format
             .args(["format", "-t", "cnV0dGVyLXRlc3RzLTAwMQ", "-c"])
             .arg(broker.folder.join("conf"));
+        for mechanism in ["SCRAM-SHA-256", "SCRAM-SHA-512"] {
+            let user = format!("{mechanism}=[name=rutter,password=sesame]");
+            format.args(["--add-scram", &user]);
+        }
         output_of(&mut format).unwrap_or_else(|why| panic!("kafka format: {why}"));
         broker.run();
         broker
     }
 
-    fn configuration(&self) -> String {
+    fn configuration(&self, listeners: &[TlsListener<'_>]) -> String {
         let (port, controller) = (self.port, self.port + 10_000);
         let data = self.folder.join("data");
+        let (mut more, mut protocols, mut settings) = <(String, String, String)>::default();
+        for listener in listeners {
+            let (name, address) = (listener.name, listener.address);
+            let protocol = if listener.login { "SASL_SSL" } else { "SSL" };
+            let _ = write!(more, ",{name}://{address}");
+            let _ = write!(protocols, ",{name}:{protocol}");
+            settings += &self.listener(listener);
+        }
         format!(
             "process.roles=broker,controller\nnode.id=1\ncontroller.quorum.voters=1@127.0.0.1:{controller}\n\
-             listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}\n\
-             advertised.listeners=PLAINTEXT://127.0.0.1:{port}\ncontroller.listener.names=CONTROLLER\n\
-             listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n\
+             listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}{more}\n\
+             advertised.listeners=PLAINTEXT://127.0.0.1:{port}{more}\ncontroller.listener.names=CONTROLLER\n\
+             listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT{protocols}\n\
              log.dirs={}\noffsets.topic.replication.factor=1\noffsets.topic.num.partitions=1\n\
              transaction.state.log.replication.factor=1\ngroup.initial.rebalance.delay.ms=0\n\
              auto.create.topics.enable=false\n\
              authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n\
-             allow.everyone.if.no.acl.found=true\nbroker.session.timeout.ms=3000\n",
+             allow.everyone.if.no.acl.found=true\nbroker.session.timeout.ms=3000\n{settings}",
             data.display()
         )
+    }
+
+    fn listener(&self, listener: &TlsListener<'_>) -> String {
+        let name = listener.name.to_lowercase();
+        let keys = self.folder.join(format!("{name}.pem"));
+        listener.certificate.write_both(&keys);
+        let mut settings = format!(
+            "ssl.keystore.type=PEM\nssl.keystore.location={}\n",
+            keys.display()
+        );
+        if let Some(clients) = listener.clients {
+            let _ = write!(
+                settings,
+                "ssl.client.auth=required\nssl.truststore.type=PEM\nssl.truststore.location={}\n",
+                clients.file().display()
+            );
+        }
+        if listener.login {
+            settings += LOGIN;
+        }
+        let lines = settings.lines();
+        lines
+            .map(|line| format!("listener.name.{name}.{line}\n"))
+            .collect()
     }
 
     /// Starts the broker again.
@@ -155,6 +216,13 @@ impl Kafka {
         command
     }
 }
+
+/// The users of a listener. Those of SCRAM are in the broker's data.
+const LOGIN: &str = "sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512
+plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_rutter=\"sesame\";
+scram-sha-256.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
+scram-sha-512.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
+";
 
 /// A class of Kafka's jars.
 fn java(class: &str) -> Command {

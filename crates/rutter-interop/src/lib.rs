@@ -11,6 +11,7 @@
 //! that is not installed fails the test: nothing is skipped.
 
 pub mod bird;
+pub mod certificates;
 pub mod exabgp;
 mod expect;
 pub mod frr;

@@ -3,14 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::certificates::{Authority, Certificate};
 use crate::lab::{Lab, eventually};
-use crate::postgres::{as_user, give_to};
+use crate::postgres::{as_user, copy_for, give_to};
 use crate::process::{Process, output_of, program};
 
 /// A server whose data survive its process.
 pub struct MariaDb {
     folder: PathBuf,
     port: u16,
+    /// Whether it offers TLS.
+    tls: bool,
     process: Option<Process>,
 }
 
@@ -22,6 +25,7 @@ impl MariaDb {
         let mut server = MariaDb {
             port: lab.port(),
             folder,
+            tls: false,
             process: None,
         };
         let mut install = as_user("mysql", &program("mariadb-install-db"));
@@ -64,6 +68,14 @@ impl MariaDb {
                 "--innodb-flush-log-at-trx-commit=2",
                 "--innodb-buffer-pool-size=128M",
             ]);
+        let file = |name: &str| self.folder.join(name).display().to_string();
+        match self.tls {
+            true => command
+                .arg(format!("--ssl-cert={}", file("server.crt")))
+                .arg(format!("--ssl-key={}", file("server.key")))
+                .arg(format!("--ssl-ca={}", file("clients.crt"))),
+            false => command.arg("--skip-ssl"),
+        };
         self.process = Some(Process::start("mariadbd", &self.folder, &mut command));
         eventually("mariadbd answers", || {
             self.ask("mysql", "SELECT 1").map(drop)
@@ -85,6 +97,25 @@ impl MariaDb {
     /// Resumes the server after [`MariaDb::freeze`].
     pub fn thaw(&mut self) {
         self.process.iter_mut().for_each(Process::thaw);
+    }
+
+    /// Offers TLS, with this certificate. Certificates of clients must be signed by `clients`. A server that offered TLS
+    /// before replaces its certificate.
+    pub fn serve_tls(&mut self, certificate: &Certificate, clients: &Authority) {
+        for (from, to) in [
+            (&certificate.certificate, "server.crt"),
+            (&certificate.key, "server.key"),
+            (&clients.file(), "clients.crt"),
+        ] {
+            copy_for(from, &self.folder.join(to), "mysql");
+        }
+        if self.tls {
+            self.query("FLUSH SSL");
+            return;
+        }
+        self.tls = true;
+        self.kill();
+        self.run();
     }
 
     /// Its socket.

@@ -1,11 +1,12 @@
 //! PostgreSQL with its own folder and port.
 
 use std::fs;
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::lab::{Lab, eventually};
+use crate::certificates::{Authority, Certificate};
+use crate::lab::{Lab, eventually, write_file};
 use crate::process::{Process, output_of, program};
 
 /// A server whose data survive its process.
@@ -79,6 +80,29 @@ impl Postgres {
         self.process.iter_mut().for_each(Process::thaw);
     }
 
+    /// Lets user `rutter` connect over TLS only, with a password and a certificate that `clients` signed. `certificate` is
+    /// that of the server; it also replaces an earlier one.
+    pub fn serve_tls(&self, certificate: &Certificate, clients: &Authority) {
+        let file = |name: &str| self.folder.join(name);
+        for (from, to) in [
+            (&certificate.certificate, "server.crt"),
+            (&certificate.key, "server.key"),
+            (&clients.file(), "clients.crt"),
+        ] {
+            copy_for(from, &file(to), "postgres");
+        }
+        write_file(&file("data/pg_hba.conf"), ONLY_TLS);
+        for (setting, value) in [
+            ("ssl", "on".to_owned()),
+            ("ssl_cert_file", file("server.crt").display().to_string()),
+            ("ssl_key_file", file("server.key").display().to_string()),
+            ("ssl_ca_file", file("clients.crt").display().to_string()),
+        ] {
+            self.query(&format!("ALTER SYSTEM SET {setting} = '{value}'"));
+        }
+        self.query("SELECT pg_reload_conf()");
+    }
+
     /// Folder of its socket.
     pub fn socket(&self) -> &Path {
         &self.folder
@@ -121,6 +145,20 @@ impl Postgres {
         let text = output_of(&mut psql)?;
         Ok(text.lines().map(str::to_owned).collect())
     }
+}
+
+const ONLY_TLS: &str = "local all all trust
+hostssl all rutter 127.0.0.1/32 scram-sha-256 clientcert=verify-ca
+host all rutter 127.0.0.1/32 reject
+host all all 127.0.0.1/32 trust
+";
+
+/// Copies a file, readable for the user of a database alone.
+pub(crate) fn copy_for(from: &Path, to: &Path, user: &str) {
+    let copied =
+        fs::copy(from, to).and_then(|_| fs::set_permissions(to, fs::Permissions::from_mode(0o600)));
+    copied.unwrap_or_else(|why| panic!("cannot write {}: {why}", to.display()));
+    give_to(to, user);
 }
 
 /// The path of a program of the newest installed version.

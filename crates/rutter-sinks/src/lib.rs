@@ -27,6 +27,7 @@ mod status;
 mod store;
 mod store_state;
 mod table_load;
+pub mod tls;
 mod writer;
 
 pub use batch::{Batch, Change, PeerChange};

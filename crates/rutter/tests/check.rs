@@ -137,6 +137,32 @@ fn the_collector_program_compares_key_and_certificate() {
 }
 
 #[test]
+fn the_files_of_each_sink_are_checked() {
+    let place = TestFolder::new("sink-tls");
+    let sink = |kind: &str, name: &str| {
+        place.write(&format!("{name}.pem"), CERTIFICATE);
+        place.write(&format!("{name}.key"), KEY);
+        format!(
+            "[[sink]]\ntype = \"{kind}\"\nspool = \"{kind}\"\ntls-ca-file = \"ca-{name}.pem\"\n\
+             tls-certificate = \"{name}.pem\"\ntls-key = \"{name}.key\"\n"
+        )
+    };
+    let sinks = sink("postgres", "a") + &sink("mariadb", "b");
+    place.write("ca-a.pem", KEY);
+    place.write_collector_program("$2 $3");
+    let (good, stderr) = place.check(&sinks);
+    assert!(!good, "{stderr}");
+    for finding in [
+        "c.toml:9:15: error: sink.tls-ca-file: ca-a.pem does not contain a certificate",
+        "c.toml:11:11: error: sink.tls-key: check-tls a.pem a.key",
+        "c.toml:15:15: error: sink.tls-ca-file: cannot read ca-b.pem: ",
+        "c.toml:17:11: error: sink.tls-key: check-tls b.pem b.key",
+    ] {
+        assert!(stderr.contains(finding), "{finding} is not in {stderr}");
+    }
+}
+
+#[test]
 fn missing_files_that_may_appear_later_are_warnings() {
     let place = TestFolder::new("later");
     let (good, stderr) = place.check(

@@ -1,8 +1,10 @@
 //! `[[sink]]`: databases and brokers that receive all changes.
 
-use std::net::Ipv6Addr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 
+use super::client_tls::{CLIENT_TLS, ClientTls, Way, client_tls};
+use super::sasl::{SASL, Sasl, sasl};
 use crate::key_rows::{Key, Reload};
 use crate::password::password;
 use crate::read::Root;
@@ -56,6 +58,8 @@ pub struct Database {
     pub history: bool,
     /// The time limit of an answer, after which the connection is closed; seconds.
     pub answer_timeout_s: u64,
+    /// Encryption; `None`: plain text.
+    pub tls: Option<ClientTls>,
 }
 
 /// The connection to a Kafka cluster.
@@ -69,6 +73,10 @@ pub struct Broker {
     pub tombstones: bool,
     /// The time limit of an answer, seconds.
     pub answer_timeout_s: u64,
+    /// Encryption; `None`: plain text.
+    pub tls: Option<ClientTls>,
+    /// The login, if the brokers want one.
+    pub sasl: Option<Sasl>,
 }
 
 /// `[[sink]]`. Which keys exist, and some defaults, depend on `type`, so these are no rows of a struct.
@@ -142,6 +150,14 @@ pub const SINK: &[Key] = &[
         "false",
         "Kafka: write a record without a value after each withdrawal, so that compaction removes the route.",
     ),
+    SASL[0],
+    SASL[1],
+    SASL[2],
+    CLIENT_TLS[0],
+    CLIENT_TLS[1],
+    CLIENT_TLS[2],
+    CLIENT_TLS[3],
+    CLIENT_TLS[4],
     key(
         "spool",
         "path",
@@ -262,7 +278,14 @@ fn only_for_some(section: &Section<'_>, kind: Type) {
             "history",
             "events-retention",
         ][..],
-        Type::Postgres | Type::MariaDb => &["brokers", "topic", "tombstones"][..],
+        Type::Postgres | Type::MariaDb => &[
+            "brokers",
+            "topic",
+            "tombstones",
+            "sasl-mechanism",
+            "sasl-user",
+            "sasl-password-file",
+        ][..],
     };
     for key in other_types {
         if let Some(item) = section.get(key) {
@@ -283,6 +306,7 @@ fn database(section: &Section<'_>, port: u16) -> Database {
         password: None,
         history: true,
         answer_timeout_s: 300,
+        tls: None,
     };
     section.set("host", &mut database.host, host);
     section.set("port", &mut database.port, |i| {
@@ -297,7 +321,19 @@ fn database(section: &Section<'_>, port: u16) -> Database {
         answer_timeout,
     );
     database.password = password(section);
+    database.tls = client_tls(section, way_to(&database.host));
     database
+}
+
+/// Returns the way to a host.
+fn way_to(host: &str) -> Way {
+    let is_loopback = |host: &str| host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
+    match host {
+        path if path.starts_with('/') => Way::Socket,
+        "localhost" => Way::Loopback,
+        host if is_loopback(host) => Way::Loopback,
+        _ => Way::Network,
+    }
 }
 
 /// Reads the host of a database. An absolute path names a socket.
@@ -327,11 +363,31 @@ fn broker(section: &Section<'_>) -> Option<Broker> {
     section.set("topic", &mut topic, Item::name);
     let mut answer_timeout_s = 30;
     section.set("answer-timeout", &mut answer_timeout_s, answer_timeout);
+    let brokers = brokers.some(broker_address);
+    let all_here = brokers.iter().all(|broker| {
+        let host = broker.rsplit_once(':').map_or("", |(host, _)| host);
+        way_to(host.trim_matches(['[', ']'])) == Way::Loopback
+    });
+    let way = if all_here {
+        Way::Loopback
+    } else {
+        Way::Network
+    };
+    let tls = client_tls(section, way);
+    if tls.is_some() && brokers.iter().any(|broker| broker.starts_with('[')) {
+        section.complain(
+            "brokers",
+            "an IPv6 address does not work with TLS here",
+            "write the names of the brokers",
+        );
+    }
     Some(Broker {
-        brokers: brokers.some(broker_address),
+        sasl: sasl(section, way, tls.is_some()),
+        brokers,
         topic,
         tombstones,
         answer_timeout_s,
+        tls,
     })
 }
 

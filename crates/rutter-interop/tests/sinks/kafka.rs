@@ -22,6 +22,8 @@ fn stage(lab: &Lab, broker: &Kafka, collector: &'static str, seed: u64) -> Stage
         topic: "rutter".into(),
         tombstones: seed % 2 == 0,
         answer_timeout_s: 30,
+        tls: None,
+        sasl: None,
     });
     Stage::new(collector, target, lab.folder(collector), seed)
 }
@@ -142,6 +144,11 @@ fn read(members: Vec<Command>) -> Reader {
     reader
 }
 
+/// No row of a topic is missing.
+pub fn check_topic(broker: &Kafka, topic: &str) {
+    check_numbers(&read(vec![broker.dump(topic)]));
+}
+
 /// No number of a run is missing.
 fn check_numbers(reader: &Reader) {
     for ((collector, run), numbers) in &reader.numbers {
@@ -206,6 +213,8 @@ fn a_topic_that_operators_change_becomes_complete(lab: &Lab, broker: &mut Kafka)
         topic: "recreated".into(),
         tombstones: false,
         answer_timeout_s: 5,
+        tls: None,
+        sasl: None,
     });
     let mut stage = Stage::new("recreated", target, lab.folder("recreated"), 9);
     stage.act(300);
@@ -263,6 +272,8 @@ fn a_topic_with_a_small_limit_becomes_complete(lab: &Lab, broker: &Kafka) {
         tombstones: false,
         // A slow machine must not cause retransmissions.
         answer_timeout_s: 600,
+        tls: None,
+        sasl: None,
     });
     let mut stage = Stage::new("little", target, lab.folder("little"), 10);
     stage.act(400);
@@ -297,6 +308,11 @@ fn a_topic_with_a_small_limit_becomes_complete(lab: &Lab, broker: &Kafka) {
 
 fn holds_all(broker: &Kafka, stage: &Stage, topic: &str) {
     stage.has_written();
+    holds_routes(broker, stage, topic);
+}
+
+/// Waits until the topic holds the current routes of the collector with the topic's name.
+pub fn holds_routes(broker: &Kafka, stage: &Stage, topic: &str) {
     eventually("the topic holds the current routes", || {
         let read = read(vec![broker.dump(topic)]).of(topic);
         let owed = stage.owed();

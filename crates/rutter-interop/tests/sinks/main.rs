@@ -8,5 +8,6 @@ mod peers;
 mod postgres;
 mod recreated_tables;
 mod stage;
+mod tls;
 #[path = "../../../rutter-sinks/tests/world/mod.rs"]
 mod world;

@@ -8,7 +8,7 @@ use crate::postgres::GAP;
 use crate::recreated_tables::{FORGET, cuts_no_load_short};
 use crate::stage::{Stage, ask_questions, golden, rounds, seed};
 
-const ROUTES: &str = "SELECT peer_address, prefix, path_id, as_path FROM rutter_current";
+pub const ROUTES: &str = "SELECT peer_address, prefix, path_id, as_path FROM rutter_current";
 
 pub fn database(server: &MariaDb, user: &str) -> Database {
     Database {
@@ -19,6 +19,7 @@ pub fn database(server: &MariaDb, user: &str) -> Database {
         password: Some(Secret::new("sesame")),
         history: true,
         answer_timeout_s: 300,
+        tls: None,
     }
 }
 
@@ -107,7 +108,7 @@ fn mariadb_is_exact_whoever_is_killed() {
 }
 
 /// Closes the connection of the sink.
-const CUT: &str = "SELECT concat('KILL ', id) INTO @kill FROM information_schema.processlist WHERE user = 'rutter';
+pub const CUT: &str = "SELECT concat('KILL ', id) INTO @kill FROM information_schema.processlist WHERE user = 'rutter';
     EXECUTE IMMEDIATE @kill";
 
 /// An operator changes tables by hand, forbids writing, and drops tables: nothing is lost, or a gap is reported.

@@ -7,7 +7,7 @@ use rutter_interop::{Lab, eventually};
 use crate::recreated_tables::{FORGET, cuts_no_load_short};
 use crate::stage::{Stage, ask_questions, golden, rounds, seed};
 
-const ROUTES: &str = "SELECT host(peer_address), prefix, path_id, as_path FROM rutter_current";
+pub const ROUTES: &str = "SELECT host(peer_address), prefix, path_id, as_path FROM rutter_current";
 
 pub fn database(server: &Postgres, user: &str) -> Database {
     Database {
@@ -18,6 +18,7 @@ pub fn database(server: &Postgres, user: &str) -> Database {
         password: None,
         history: true,
         answer_timeout_s: 300,
+        tls: None,
     }
 }
 

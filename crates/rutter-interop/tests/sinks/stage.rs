@@ -67,6 +67,13 @@ impl Stage {
         self.start();
     }
 
+    /// The sink stops and starts with another target. The table stays.
+    pub fn retarget(&mut self, target: SinkTarget) {
+        drop(self.sink.take());
+        self.settings.target = target;
+        self.start();
+    }
+
     /// Like [`Stage::restart`], with events that are removed after a second.
     pub fn restart_forgetful(&mut self) {
         self.settings.spool_limit = 1 << 30;

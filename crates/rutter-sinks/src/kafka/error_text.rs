@@ -1,6 +1,9 @@
 //! Explains the errors of brokers.
 
 use rskafka::client::error::{Error, ProtocolError};
+use rutter_config::{Broker, Sasl};
+
+use crate::tls::{explain, explain_text};
 
 /// The text of an error, with a remedy if one is known.
 pub(super) fn describe(why: &Error, topic: &str) -> String {
@@ -27,6 +30,35 @@ pub(super) fn describe(why: &Error, topic: &str) -> String {
         Some(message) => format!("{hint} ({message})"),
         None => hint,
     }
+}
+
+/// The text of an error while connecting. `fault` is what the check of the certificate found.
+pub(super) fn connecting(why: String, fault: Option<&rustls::Error>, settings: &Broker) -> String {
+    let tls = settings.tls.as_ref();
+    let of_tls = tls.and_then(|tls| match fault {
+        Some(fault) => Some(explain(fault, tls)),
+        None => explain_text(&why, tls),
+    });
+    let of_login = || refused_login(&why, settings.sasl.as_ref()?);
+    match of_tls.or_else(of_login) {
+        Some(text) => format!("{text} ({})", settings.brokers.join(", ")),
+        None => why,
+    }
+}
+
+/// Explains a refused login.
+fn refused_login(why: &str, sasl: &Sasl) -> Option<String> {
+    let (name, user) = (sasl.mechanism.name(), &sasl.user);
+    if why.contains("SaslAuthenticationFailed") {
+        return Some(format!(
+            "the broker refuses user `{user}` or the password ({name}): see `sasl-user` and `sasl-password-file`"
+        ));
+    }
+    let unknown = ["UnsupportedSaslMechanism", "unsupported sasl mechanism"];
+    let is_unknown = unknown.iter().any(|part| why.contains(part));
+    is_unknown.then(|| {
+        format!("the broker does not offer {name}: change `sasl-mechanism`, or enable it there")
+    })
 }
 
 /// The setting of the topic that a request exceeded.

@@ -386,6 +386,8 @@ mod tests {
             topic: "rutter".into(),
             tombstones: false,
             answer_timeout_s: 1,
+            tls: None,
+            sasl: None,
         };
         Kafka::new("stream", "here", settings, folder)
     }

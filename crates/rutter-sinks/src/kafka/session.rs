@@ -2,20 +2,22 @@
 //! large as the topic accepts.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rskafka::BackoffConfig;
 use rskafka::chrono::{DateTime, Utc};
 use rskafka::client::error::Error;
 use rskafka::client::partition::{Compression, OffsetAt, PartitionClient, UnknownTopicHandling};
-use rskafka::client::{Client, ClientBuilder};
+use rskafka::client::{Client, ClientBuilder, Credentials, SaslConfig};
 use rskafka::record::Record;
-use rutter_config::Broker;
+use rutter_config::{Broker, Sasl, SaslMechanism};
 use tokio::runtime::{Builder, Runtime};
 
 use super::error_text;
 use crate::spool::Position;
 use crate::store::{StoreError, timeout_error};
+use crate::tls::{TlsFiles, Verifier};
 
 pub(super) struct Session {
     runtime: Runtime,
@@ -63,7 +65,13 @@ impl Session {
         let runtime =
             runtime.map_err(|why| StoreError(format!("cannot start the client: {why}")))?;
         let timeout = Duration::from_secs(settings.answer_timeout_s);
-        let connected = connect(settings, timeout);
+        let (builder, verifier) = builder(settings, timeout)?;
+        let connected = async {
+            connect(builder, &settings.topic).await.map_err(|why| {
+                let fault = verifier.and_then(|verifier| verifier.take_fault());
+                error_text::connecting(why, fault.as_ref(), settings)
+            })
+        };
         let (client, partitions) = within(&runtime, timeout, "cannot connect", connected)?;
         Ok(Self {
             runtime,
@@ -215,20 +223,42 @@ impl Session {
     }
 }
 
-async fn connect(settings: &Broker, timeout: Duration) -> Result<(Client, Vec<Partition>), String> {
-    let name = &settings.topic;
-    let describe = |why: Error| error_text::describe(&why, name);
+/// Prepares the client, with the verifier of its certificates if it uses TLS.
+fn builder(
+    settings: &Broker,
+    timeout: Duration,
+) -> Result<(ClientBuilder, Option<Arc<Verifier>>), StoreError> {
     let backoff = BackoffConfig {
         // Shorter than our own timeout, so that the last error is reported.
         deadline: Some(timeout / 2),
         ..BackoffConfig::default()
     };
-    let client = ClientBuilder::new(settings.brokers.clone())
+    let mut builder = ClientBuilder::new(settings.brokers.clone())
         .client_id("rutter")
-        .backoff_config(backoff)
-        .build()
-        .await
-        .map_err(describe)?;
+        .backoff_config(backoff);
+    if let Some(sasl) = &settings.sasl {
+        builder = builder.sasl_config(login(sasl));
+    }
+    let Some(tls) = &settings.tls else {
+        return Ok((builder, None));
+    };
+    let (config, verifier) = TlsFiles::read(tls)?.client_config(tls)?;
+    Ok((builder.tls_config(config), Some(verifier)))
+}
+
+fn login(sasl: &Sasl) -> SaslConfig {
+    let password = String::from_utf8_lossy(sasl.password.reveal()).into_owned();
+    let credentials = Credentials::new(sasl.user.clone(), password);
+    match sasl.mechanism {
+        SaslMechanism::Plain => SaslConfig::Plain(credentials),
+        SaslMechanism::ScramSha256 => SaslConfig::ScramSha256(credentials),
+        SaslMechanism::ScramSha512 => SaslConfig::ScramSha512(credentials),
+    }
+}
+
+async fn connect(builder: ClientBuilder, name: &str) -> Result<(Client, Vec<Partition>), String> {
+    let describe = |why: Error| error_text::describe(&why, name);
+    let client = builder.build().await.map_err(describe)?;
     let mut partitions = Vec::new();
     for number in partitions_of(&client, name).await? {
         let handling = UnknownTopicHandling::Retry;

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use mysql::prelude::Queryable;
-
 use super::rows::Rows;
 use super::{Into, ROUTES, SCHEMA_LOCK, Session, lock, store_error, unlock};
 use crate::batch::Batch;
@@ -172,7 +170,7 @@ fn truncate(session: &mut Session) -> Result<bool, StoreError> {
     session.run("SET lock_wait_timeout = 30", "cannot prepare the session")?;
     match emptied {
         Ok(()) => Ok(true),
-        Err(mysql::Error::MySqlError(_)) => Ok(false),
+        Err(mysql_async::Error::Server(_)) => Ok(false),
         Err(why) => Err(store_error("cannot empty the table")(why)),
     }
 }

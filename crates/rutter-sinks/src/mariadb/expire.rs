@@ -1,7 +1,6 @@
 //! Removes old events. They have no index by time, so they are removed by key from the beginning.
 
-use mysql::params;
-use mysql::prelude::Queryable;
+use mysql_async::params;
 
 use super::{Session, store_error};
 use crate::store::StoreError;

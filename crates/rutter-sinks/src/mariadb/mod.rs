@@ -1,28 +1,25 @@
 //! MariaDB and MySQL: LOAD DATA into the history and, replacing by key, into the current routes.
 
 mod changes;
+mod connection;
 mod expire;
 mod peers;
 mod rows;
 mod schema;
 
-use std::io::{self, Write as _};
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::io;
 use std::thread;
-use std::time::Duration;
 
-use mysql::prelude::Queryable;
-use mysql::{Conn, LocalInfileHandler, OptsBuilder};
-use parking_lot::Mutex;
 use rutter_config::Database;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::batch::Batch;
 use crate::peer_ids::PeerIds;
 use crate::route_count::RouteCount;
 use crate::spool::Position;
-use crate::store::{Load, RowChunks, Store, StoreError, StoreProgress, no_answer, timeout_error};
+use crate::store::{Load, RowChunks, Store, StoreError, StoreProgress, timeout_error};
 use crate::table_load::LoadRow;
+use connection::Connection;
 use rows::Rows;
 
 /// A database of MariaDB 10.5 or MySQL 8 or later, written by one collector.
@@ -35,15 +32,13 @@ pub struct MariaDb {
 }
 
 struct Session {
-    conn: Conn,
+    conn: Connection,
     collector: i32,
     ids: PeerIds,
     /// The position after the last commit.
     position: Option<Position>,
     /// The key after which the search for old events continues.
     searched: (u64, u64),
-    /// The bytes that the server requests during LOAD DATA LOCAL.
-    file: Arc<Mutex<Option<Receiver<Vec<u8>>>>>,
 }
 
 impl MariaDb {
@@ -55,30 +50,6 @@ impl MariaDb {
             count: RouteCount::default(),
             session: None,
         }
-    }
-
-    fn connect(&self) -> Result<Conn, StoreError> {
-        let settings = &self.settings;
-        let password = settings
-            .password
-            .as_ref()
-            .map(|password| String::from_utf8_lossy(password.reveal()).into_owned());
-        let options = OptsBuilder::new()
-            .prefer_socket(false)
-            .user(Some(&settings.user))
-            .pass(password)
-            .db_name(Some(&settings.database))
-            .tcp_connect_timeout(Some(CONNECT))
-            .tcp_keepalive_time_ms(Some(30_000));
-        let options = match settings.host.starts_with('/') {
-            true => options.socket(Some(&settings.host)),
-            false => options
-                .ip_or_hostname(Some(&settings.host))
-                .tcp_port(settings.port),
-        };
-        // A statement may take long, but a login may not.
-        connect_with(options.clone(), CONNECT)?;
-        connect_with(options, Duration::from_secs(settings.answer_timeout_s))
     }
 }
 
@@ -94,26 +65,12 @@ fn connected(session: &mut Option<Session>) -> Result<&mut Session, StoreError> 
     session.ok_or_else(|| StoreError("not connected".into()))
 }
 
-/// The longest time for a login.
-const CONNECT: Duration = Duration::from_secs(10);
-
-/// Connects with a timeout for each answer.
-fn connect_with(options: OptsBuilder, timeout: Duration) -> Result<Conn, StoreError> {
-    let options = options
-        .read_timeout(Some(timeout))
-        .write_timeout(Some(timeout));
-    Conn::new(options).map_err(|why| match is_timeout(&why) {
-        true => no_answer("cannot connect", timeout),
-        false => store_error("cannot connect")(why),
-    })
-}
-
 /// Held while tables are created or truncated, and while a collector is registered.
 const SCHEMA_LOCK: &str = "schema";
 
 /// Takes a lock of the server for this database and connection. Returns `false` if another connection holds it
 /// for too long.
-fn lock(conn: &mut Conn, name: &str, wait_s: u32) -> Result<bool, StoreError> {
+fn lock(conn: &mut Connection, name: &str, wait_s: u32) -> Result<bool, StoreError> {
     let taken: Option<Option<i32>> = conn
         .exec_first(
             "SELECT GET_LOCK(CONCAT('rutter ', MD5(CONCAT(DATABASE(), '/', ?))), ?)",
@@ -123,7 +80,7 @@ fn lock(conn: &mut Conn, name: &str, wait_s: u32) -> Result<bool, StoreError> {
     Ok(taken.flatten() == Some(1))
 }
 
-fn unlock(conn: &mut Conn, name: &str) -> Result<(), StoreError> {
+fn unlock(conn: &mut Connection, name: &str) -> Result<(), StoreError> {
     conn.exec_drop(
         "SELECT RELEASE_LOCK(CONCAT('rutter ', MD5(CONCAT(DATABASE(), '/', ?))))",
         (name,),
@@ -134,7 +91,7 @@ fn unlock(conn: &mut Conn, name: &str) -> Result<(), StoreError> {
 impl Store for MariaDb {
     fn open(&mut self) -> Result<StoreProgress, StoreError> {
         self.session = None;
-        let mut conn = self.connect()?;
+        let mut conn = Connection::open(&self.settings)?;
         conn.query_drop("SET time_zone = '+00:00', lock_wait_timeout = 30")
             .map_err(store_error("cannot prepare the session"))?;
         // Only one process at a time writes as a collector. The lock also proves that a transaction of an
@@ -165,8 +122,6 @@ impl Store for MariaDb {
             conn.query_drop(table)
                 .map_err(store_error("cannot create the staging tables"))?;
         }
-        let file = Arc::new(Mutex::new(None));
-        conn.set_local_infile_handler(Some(answer_with(&file)));
         let position = run
             .zip(next_seq)
             .map(|(run, next_seq)| Position { run, next_seq });
@@ -176,7 +131,6 @@ impl Store for MariaDb {
             ids: PeerIds::default(),
             position,
             searched: (0, 0),
-            file,
         });
         Ok(StoreProgress {
             position,
@@ -323,12 +277,11 @@ impl Session {
         if rows.is_empty() {
             return Ok(());
         }
-        let (send, receive) = sync_channel(1);
-        *self.file.lock() = Some(receive);
+        let (send, receive) = channel(1);
         // The channel has room for it.
-        let _ = send.send(rows.bytes);
+        let _ = send.try_send(rows.bytes);
         drop(send);
-        load_file(&mut self.conn, into)
+        load_file(&mut self.conn, into, receive)
     }
 
     /// Runs one LOAD DATA with many routes. The server reads rows while the next ones are formatted. Returns
@@ -339,16 +292,10 @@ impl Session {
         first: Vec<LoadRow>,
         chunks: &mut RowChunks<'_>,
     ) -> Result<usize, StoreError> {
-        let (send, receive) = sync_channel(8);
-        *self.file.lock() = Some(receive);
-        let (conn, numbers, file) = (&mut self.conn, &self.ids, &self.file);
+        let (send, receive) = channel(8);
+        let (conn, numbers) = (&mut self.conn, &self.ids);
         thread::scope(|scope| {
-            let loading = scope.spawn(|| {
-                let loaded = load_file(conn, ROUTES);
-                // If the server never requested the file, dropping the receiver ends the sender's wait.
-                file.lock().take();
-                loaded
-            });
+            let loading = scope.spawn(|| load_file(conn, ROUTES, receive));
             let written = write_routes(numbers, load, first, chunks, &send);
             drop(send);
             let loaded = loading.join();
@@ -412,7 +359,7 @@ fn write_routes(
     load: &Load,
     first: Vec<LoadRow>,
     chunks: &mut RowChunks<'_>,
-    send: &SyncSender<Vec<u8>>,
+    send: &Sender<Vec<u8>>,
 ) -> Result<usize, StoreError> {
     let (mut count, mut next) = (0, Some(first));
     while let Some(rows) = next {
@@ -426,11 +373,13 @@ fn write_routes(
             out.attrs(Some(&row.attrs));
             out.end_row();
             // If the server has closed the connection, its error says why.
-            if out.bytes.len() >= SENT && send.send(std::mem::take(&mut out.bytes)).is_err() {
+            if out.bytes.len() >= SENT
+                && send.blocking_send(std::mem::take(&mut out.bytes)).is_err()
+            {
                 return Ok(count);
             }
         }
-        if send.send(out.bytes).is_err() {
+        if send.blocking_send(out.bytes).is_err() {
             return Ok(count);
         }
         count += rows.len();
@@ -439,12 +388,15 @@ fn write_routes(
     Ok(count)
 }
 
-/// Runs LOAD DATA with the prepared file. A warning of the server is an error here.
-fn load_file(conn: &mut Conn, (into, columns): Into) -> Result<(), StoreError> {
-    conn.query_drop(format!(
-        "LOAD DATA LOCAL INFILE 'rutter' {into} CHARACTER SET binary {columns}"
-    ))
-    .map_err(store_error("LOAD DATA failed"))?;
+/// Runs LOAD DATA with the bytes that arrive. A warning of the server is an error here.
+fn load_file(
+    conn: &mut Connection,
+    (into, columns): Into,
+    arriving: Receiver<Vec<u8>>,
+) -> Result<(), StoreError> {
+    let sql = format!("LOAD DATA LOCAL INFILE 'rutter' {into} CHARACTER SET binary {columns}");
+    conn.load(&sql, arriving)
+        .map_err(store_error("LOAD DATA failed"))?;
     if conn.warnings() == 0 {
         return Ok(());
     }
@@ -457,19 +409,6 @@ fn load_file(conn: &mut Conn, (into, columns): Into) -> Result<(), StoreError> {
     )))
 }
 
-/// Answers the server's request for a file with the bytes that arrive in the channel.
-fn answer_with(file: &Arc<Mutex<Option<Receiver<Vec<u8>>>>>) -> LocalInfileHandler {
-    let file = Arc::clone(file);
-    LocalInfileHandler::new(move |_, stream| -> io::Result<()> {
-        let Some(arriving) = file.lock().take() else {
-            return Ok(());
-        };
-        arriving
-            .iter()
-            .try_for_each(|bytes| stream.write_all(&bytes))
-    })
-}
-
 /// The error codes for missing rights: to the database, a table, a column or a routine.
 const DENIED: [u16; 4] = [1044, 1142, 1143, 1370];
 
@@ -480,12 +419,12 @@ const NO_DATABASE: u16 = 1049;
 
 /// Makes an error from the failed action and the reason that the server or the connection gave. It never
 /// contains a password.
-fn store_error(what: &str) -> impl FnOnce(mysql::Error) -> StoreError {
-    use mysql::Error::{DriverError, IoError, MySqlError};
+fn store_error(what: &str) -> impl FnOnce(mysql_async::Error) -> StoreError {
+    use mysql_async::Error::{Driver, Io, Server};
     let what = what.to_owned();
     move |why| match &why {
         why if is_timeout(why) => timeout_error(&what),
-        MySqlError(error) => {
+        Server(error) => {
             let hint = match error.code {
                 code if DENIED.contains(&code) => "; GRANT ALL ON the sink's database to its user",
                 NO_LOGIN => "; see `user` and `password` of the sink",
@@ -494,24 +433,14 @@ fn store_error(what: &str) -> impl FnOnce(mysql::Error) -> StoreError {
             };
             StoreError(format!("{what}: {}{hint}", error.message))
         }
-        DriverError(why) => StoreError(format!("{what}: {why}")),
-        IoError(why) => StoreError(format!("{what}: {why}")),
+        Driver(why) => StoreError(format!("{what}: {why}")),
+        Io(mysql_async::IoError::Io(why)) => StoreError(format!("{what}: {why}")),
         _ => StoreError(format!("{what}: {why}")),
     }
 }
 
 /// Returns whether an answer did not come in time.
-fn is_timeout(why: &mysql::Error) -> bool {
-    use std::error::Error as _;
-    let why = match why {
-        mysql::Error::IoError(why) => Some(why),
-        mysql::Error::CodecError(why) => why.source().and_then(|why| why.downcast_ref()),
-        _ => None,
-    };
-    why.is_some_and(|why| {
-        matches!(
-            why.kind(),
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
-        )
-    })
+fn is_timeout(why: &mysql_async::Error) -> bool {
+    use mysql_async::{Error, IoError};
+    matches!(why, Error::Io(IoError::Io(why)) if why.kind() == io::ErrorKind::TimedOut)
 }

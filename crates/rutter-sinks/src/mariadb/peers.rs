@@ -3,8 +3,6 @@
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use mysql::prelude::Queryable;
-
 use super::rows::Rows;
 use super::{Into, Session, store_error};
 use crate::batch::PeerChange;

@@ -1,8 +1,6 @@
 //! Creates the tables and brings them up to date.
 
-use mysql::Conn;
-use mysql::prelude::Queryable;
-
+use super::connection::Connection;
 use super::store_error;
 use crate::store::StoreError;
 
@@ -15,7 +13,7 @@ const MIGRATIONS: &[&str] = &[
 ];
 
 /// Applies the migrations that the database lacks. The caller holds [`super::SCHEMA_LOCK`].
-pub(super) fn migrate(conn: &mut Conn) -> Result<(), StoreError> {
+pub(super) fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
     conn.query_drop(
         "CREATE TABLE IF NOT EXISTS rutter_schema
              (version int NOT NULL PRIMARY KEY, applied datetime NOT NULL DEFAULT (utc_timestamp()))",
@@ -43,7 +41,7 @@ pub(super) fn migrate(conn: &mut Conn) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn run(conn: &mut Conn, migration: &str, what: &str) -> Result<(), StoreError> {
+fn run(conn: &mut Connection, migration: &str, what: &str) -> Result<(), StoreError> {
     for statement in migration.split(';').filter(|text| !text.trim().is_empty()) {
         conn.query_drop(statement).map_err(store_error(what))?;
     }
@@ -79,7 +77,7 @@ const NUMBERS: [(&str, &str); 2] = [
 
 /// Creates dropped tables and views again. If a table was dropped, no position is valid: every collector
 /// records a gap and loads its routes.
-fn mend(conn: &mut Conn, version: usize) -> Result<(), StoreError> {
+fn mend(conn: &mut Connection, version: usize) -> Result<(), StoreError> {
     let there: Vec<String> = conn
         .query(EXISTING_TABLES)
         .map_err(store_error("cannot look for the tables"))?;
@@ -111,7 +109,7 @@ fn mend(conn: &mut Conn, version: usize) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn forget(conn: &mut Conn) -> Result<(), StoreError> {
+fn forget(conn: &mut Connection) -> Result<(), StoreError> {
     conn.query_drop("UPDATE rutter_collectors SET run = NULL, next_seq = NULL")
         .map_err(store_error("cannot reset the positions of the collectors"))
 }

@@ -6,13 +6,16 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use futures_util::SinkExt as _;
+use rutter_config::ClientTls;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
+use tokio_postgres::config::SslMode;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, CopyInSink, Error, NoTls, Row};
 
 use super::store_error;
 use crate::store::{StoreError, no_answer, timeout_error};
+use crate::tls::{Connector, NO_TLS, TlsFiles, explain_error};
 
 /// A session of the server. Dropping it undoes an open transaction.
 pub(super) struct Connection {
@@ -28,16 +31,18 @@ pub(super) struct Connection {
 type Values<'v> = &'v [&'v (dyn ToSql + Sync)];
 
 impl Connection {
-    /// Connects. Each later answer may take up to `timeout`.
-    pub(super) fn open(config: &Config, timeout: Duration) -> Result<Self, StoreError> {
-        let what = "cannot connect";
+    /// Connects, with `tls` encrypted. Each later answer may take up to `timeout`.
+    pub(super) fn open(
+        config: &mut Config,
+        tls: Option<&ClientTls>,
+        timeout: Duration,
+    ) -> Result<Self, StoreError> {
         let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|why| StoreError(format!("{what}: {why}")))?;
-        let connected = within(&runtime, CONNECT, config.connect(NoTls));
-        let (client, driver) = connected
-            .ok_or_else(|| no_answer(what, CONNECT))?
-            .map_err(store_error(what))?;
-        let driver = runtime.spawn(driver);
+        let runtime = runtime.map_err(|why| StoreError(format!("{CANNOT}: {why}")))?;
+        let (client, driver) = match tls {
+            None => plain(&runtime, config)?,
+            Some(tls) => encrypted(&runtime, config, tls)?,
+        };
         Ok(Self {
             runtime,
             client: Some(client),
@@ -113,6 +118,45 @@ impl Connection {
     }
 }
 
+type Connected = (Client, JoinHandle<Result<(), Error>>);
+
+fn plain(runtime: &Runtime, config: &mut Config) -> Result<Connected, StoreError> {
+    config.ssl_mode(SslMode::Disable);
+    let connected = within(runtime, CONNECT, config.connect(NoTls));
+    let (client, driver) = connected
+        .ok_or_else(|| no_answer(CANNOT, CONNECT))?
+        .map_err(store_error(CANNOT))?;
+    Ok((client, runtime.spawn(driver)))
+}
+
+fn encrypted(
+    runtime: &Runtime,
+    config: &mut Config,
+    tls: &ClientTls,
+) -> Result<Connected, StoreError> {
+    let (client_config, _) = TlsFiles::read(tls)?.client_config(tls)?;
+    let connector = Connector::new(client_config, tls.server_name.clone());
+    // Without TLS there is no connection.
+    config.ssl_mode(SslMode::Require);
+    let connected = within(runtime, CONNECT, config.connect(connector));
+    let (client, driver) = connected
+        .ok_or_else(|| no_answer(CANNOT, CONNECT))?
+        .map_err(|why| match tls_fault(&why, tls) {
+            Some(fault) => StoreError(format!("{CANNOT}: {fault}")),
+            None => store_error(CANNOT)(why),
+        })?;
+    Ok((client, runtime.spawn(driver)))
+}
+
+/// Explains an error of the handshake.
+fn tls_fault(why: &Error, tls: &ClientTls) -> Option<String> {
+    let refused = std::error::Error::source(why).map(ToString::to_string);
+    match refused.as_deref() {
+        Some("server does not support TLS") => Some(NO_TLS.to_owned()),
+        _ => explain_error(why, tls),
+    }
+}
+
 impl Drop for Connection {
     /// Closes the connection in order, so that the server releases our locks at once.
     fn drop(&mut self) {
@@ -147,6 +191,7 @@ fn within<F: Future>(runtime: &Runtime, timeout: Duration, request: F) -> Option
     runtime.block_on(async { tokio::time::timeout(timeout, request).await.ok() })
 }
 
+const CANNOT: &str = "cannot connect";
 const COPY: &str = "COPY failed";
 /// The longest time for a login.
 const CONNECT: Duration = Duration::from_secs(10);

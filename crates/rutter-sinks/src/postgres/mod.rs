@@ -71,7 +71,8 @@ impl Postgres {
         if let Some(password) = &settings.password {
             config.password(password.reveal());
         }
-        Connection::open(&config, Duration::from_secs(settings.answer_timeout_s))
+        let timeout = Duration::from_secs(settings.answer_timeout_s);
+        Connection::open(&mut config, settings.tls.as_ref(), timeout)
     }
 
     /// Only one process at a time writes as a collector. The lock also proves that a transaction of an earlier

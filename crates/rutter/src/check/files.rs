@@ -13,14 +13,29 @@ use crate::other_program;
 /// Returns the findings, in the order of the paths.
 pub(super) fn look(paths: &[NamedPath]) -> Vec<ConfigError> {
     let mut found: Vec<ConfigError> = paths.iter().filter_map(one).collect();
-    found.extend(pair(paths, &found));
+    let wrong: Vec<ConfigError> = pairs(paths)
+        .filter_map(|(certificate, key)| pair(certificate, key, &found))
+        .collect();
+    found.extend(wrong);
     found
+}
+
+/// Each certificate with its key, which the configuration names after it.
+fn pairs(paths: &[NamedPath]) -> impl Iterator<Item = (&NamedPath, &NamedPath)> {
+    let both = paths.windows(2).filter_map(|both| match both {
+        [certificate, key] => Some((certificate, key)),
+        _ => None,
+    });
+    both.filter(|(certificate, key)| {
+        (certificate.role, key.role) == (PathRole::Certificate, PathRole::PrivateKey)
+    })
 }
 
 fn one(named: &NamedPath) -> Option<ConfigError> {
     match named.role {
         PathRole::Certificate => pem(named, "certificate", &["CERTIFICATE"]),
         PathRole::PrivateKey => pem(named, "private key", KEYS),
+        PathRole::Authorities => pem(named, "certificate", &["CERTIFICATE"]),
         PathRole::Vrps => vrps(named),
         PathRole::IrrList => list(named),
         PathRole::ArinDump => dump(named, IrrDump::Arin),
@@ -165,14 +180,11 @@ fn foreign_socket(named: &NamedPath) -> Option<ConfigError> {
 }
 
 /// Checks that the key belongs to the certificate. The collector program does this with its TLS library.
-fn pair(paths: &[NamedPath], found: &[ConfigError]) -> Option<ConfigError> {
-    let with = |role| paths.iter().find(|named| named.role == role);
-    let certificate = with(PathRole::Certificate)?;
-    let key = with(PathRole::PrivateKey)?;
-    if found
-        .iter()
-        .any(|e| e.key == certificate.key || e.key == key.key)
-    {
+fn pair(certificate: &NamedPath, key: &NamedPath, found: &[ConfigError]) -> Option<ConfigError> {
+    let place = |named: &NamedPath| (named.line, named.column, named.file.clone());
+    let places = [place(certificate), place(key)];
+    let is_reported = |e: &ConfigError| places.contains(&(e.line, e.column, e.file.clone()));
+    if found.iter().any(is_reported) {
         return None;
     }
     let files = [certificate.path.as_os_str(), key.path.as_os_str()];

@@ -50,6 +50,7 @@ impl FromStr for Url {
             password,
             history: true,
             answer_timeout_s: 300,
+            tls: None,
         }))
     }
 }
