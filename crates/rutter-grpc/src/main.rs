@@ -39,7 +39,8 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
-        .max_blocking_threads(daemon::ANSWERS)
+        // Reads and control have places of their own.
+        .max_blocking_threads(2 * daemon::ANSWERS)
         .enable_all()
         .build();
     let result = match runtime {
