@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use crate::certificates::{Authority, Certificate};
-use crate::lab::{Lab, eventually, write_file};
+use crate::lab::{Lab, eventually_within, write_file};
 use crate::process::{Process, output_of, program};
 
 /// A broker whose data survive its process.
@@ -115,7 +116,8 @@ impl Kafka {
         let mut command = java("kafka.Kafka");
         command.arg(self.folder.join("conf"));
         self.process = Some(Process::start("kafka", &self.folder, &mut command));
-        eventually("kafka answers", || {
+        // A Java machine takes long to start where many processes share few cores.
+        eventually_within(Duration::from_secs(180), "kafka answers", || {
             let mut ask = Command::new(program("kcat"));
             output_of(ask.args(["-L", "-m", "5", "-b", &self.address()]))
         });
