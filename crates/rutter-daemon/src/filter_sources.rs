@@ -8,11 +8,10 @@ use parking_lot::{Mutex, MutexGuard};
 use rutter_api::{SourceAction, SourceRow};
 use rutter_config::Config;
 use rutter_policy::FilterData;
-use rutter_sources::irr::{self, IrrSource};
-use rutter_sources::rpki::{self, RpkiSource};
+use rutter_sources::irr::IrrSource;
+use rutter_sources::rpki::RpkiSource;
 use rutter_sources::{SourceStatus, unix_seconds};
 
-use crate::irr_settings::irr_settings;
 use crate::shared::Shared;
 use crate::source_slot::{ConfiguredSource, Slot, SourceSlot};
 
@@ -119,22 +118,8 @@ impl FilterSources {
     /// If a file cannot be read.
     pub(crate) fn preview(config: &Config, data: &FilterData) -> Result<FilterData, String> {
         let mut data = data.clone();
-        match &config.rpki {
-            None => RpkiSource::put(&mut data, None),
-            Some(rpki) if rpki.rtr.is_empty() => {
-                let read = rpki::data_of_files(&rpki.vrps, rpki.aspa)?;
-                RpkiSource::put(&mut data, Some(read));
-            }
-            Some(_) => {}
-        }
-        match irr_settings(config) {
-            None => IrrSource::put(&mut data, None),
-            Some(settings) => {
-                if let Some(read) = irr::data_of_files(&settings) {
-                    IrrSource::put(&mut data, Some(Arc::new(read?)));
-                }
-            }
-        }
+        preview_of::<RpkiSource>(config, &mut data)?;
+        preview_of::<IrrSource>(config, &mut data)?;
         Ok(data)
     }
 
@@ -148,6 +133,18 @@ impl FilterSources {
             false => format!("there is no source `{name}`; write {}", known.join(" or ")),
         }
     }
+}
+
+fn preview_of<S: ConfiguredSource>(config: &Config, data: &mut FilterData) -> Result<(), String> {
+    match S::settings(config) {
+        None => S::put(data, None),
+        Some(settings) => {
+            if let Some(read) = S::read_files(&settings) {
+                S::put(data, Some(read?));
+            }
+        }
+    }
+    Ok(())
 }
 
 impl Shared {

@@ -4,6 +4,7 @@ pub mod irr;
 pub mod rpki;
 pub mod rtr;
 
+mod file_stamp;
 mod last_good;
 mod shrink_guard;
 mod source;

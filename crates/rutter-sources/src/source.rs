@@ -33,6 +33,13 @@ pub trait Source: Sized {
         state_folder: &Path,
     ) -> (Option<Self::Data>, Vec<SourceStatus>);
 
+    /// Reads the data that a start with these settings, and without a last good copy, would put in force. Returns `None` if
+    /// servers are configured, because their answers are missing.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or has too many entries.
+    fn read_files(settings: &Self::Settings) -> Option<Result<Self::Data, String>>;
+
     /// The status of the whole source, and then of its parts.
     fn status(&self) -> Vec<SourceStatus>;
 

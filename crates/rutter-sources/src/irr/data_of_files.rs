@@ -9,15 +9,11 @@ use super::settings::IrrSettings;
 use super::store::IrrStore;
 use super::wanted::Wanted;
 
-/// Reads the data that a source with these settings would have; `None` if servers are configured: their answers are missing.
+/// Reads the data of the files alone.
 ///
 /// # Errors
 /// If a file cannot be read, or there are too many entries.
-pub fn data_of_files(settings: &IrrSettings) -> Option<Result<IrrData, String>> {
-    settings.servers.is_empty().then(|| read(settings))
-}
-
-fn read(settings: &IrrSettings) -> Result<IrrData, String> {
+pub(super) fn data_of_files(settings: &IrrSettings) -> Result<IrrData, String> {
     let mut store = IrrStore::default();
     read_files(settings, &mut store);
     let error = store.files.values().find_map(|file| file.error.clone());

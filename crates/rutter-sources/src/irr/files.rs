@@ -9,12 +9,12 @@ use std::thread::available_parallelism;
 
 use rutter_irr::{ListEntry, ParseFileError, PeeringDb};
 
-use super::file_stamp::FileStamp;
 use super::list_file::ListFile;
 use super::packed_rows::PackedRows;
 use super::settings::IrrSettings;
 use super::store::{FileContent, FileKey, IrrStore};
 use super::whois_dumps::{PrefixOrigins, parse_arin_dump, parse_registro_br_dump};
+use crate::file_stamp::FileStamp;
 use crate::unix_seconds;
 
 /// The files of the settings with their roles.

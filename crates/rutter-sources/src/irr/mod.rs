@@ -8,7 +8,6 @@ mod data_of_files;
 mod decision;
 mod dump;
 mod fetch;
-mod file_stamp;
 mod files;
 mod irrd_client;
 mod irrd_limits;
@@ -31,7 +30,6 @@ mod wanted;
 mod whois_dumps;
 
 pub use as_set_limits::AsSetLimits;
-pub use data_of_files::data_of_files;
 pub use dump::IrrDump;
 pub use irrd_limits::IrrdLimits;
 pub use irrd_reply::{IrrdReply, IrrdReplyError};

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use rutter_irr::IrrData;
 
 use super::copy;
+use super::data_of_files::data_of_files;
 use super::runner::{Runner, Shared};
 use super::settings::IrrSettings;
 use super::status_rows::NAME;
@@ -71,6 +72,11 @@ impl Source for IrrSource {
         Runner::new(Arc::clone(&shared), copy, publish).load_with_files();
         let status = shared.status.lock().clone();
         (published.into_inner(), status)
+    }
+
+    fn read_files(settings: &IrrSettings) -> Option<Result<Arc<IrrData>, String>> {
+        let has_no_server = settings.servers.is_empty();
+        has_no_server.then(|| data_of_files(settings).map(Arc::new))
     }
 
     /// The status: one row for the whole source, then one for each file. At most 100 rows follow, one for each AS-SET

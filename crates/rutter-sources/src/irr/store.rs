@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rutter_irr::{AsSetName, OriginSet};
 
-use super::file_stamp::FileStamp;
 use super::packed_rows::PackedRows;
 use super::record::{Record, View};
 use super::wanted::Wanted;
+use crate::file_stamp::FileStamp;
 
 /// The AS numbers of an AS-SET and of all sets inside it, in order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

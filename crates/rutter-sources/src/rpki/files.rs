@@ -1,9 +1,10 @@
 //! JSON files of VRPs and ASPAs, read again when they change.
 
-use std::fs;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use rutter_rpki::{AspasBuilder, VrpsBuilder};
 
@@ -11,12 +12,14 @@ use super::candidate::{Candidate, Content};
 use super::document_file::read_rpki_data;
 use super::live_data::LiveRpkiData;
 use super::origin::Origin;
+use crate::file_stamp::FileStamp;
+use crate::unix_seconds;
 
-/// Reads the data that a source with these files, and without validators, would have.
+/// Reads the data of files alone.
 ///
 /// # Errors
 /// If a file cannot be read.
-pub fn data_of_files(paths: &[PathBuf], aspa: bool) -> Result<LiveRpkiData, String> {
+pub(super) fn data_of_files(paths: &[PathBuf], aspa: bool) -> Result<LiveRpkiData, String> {
     let mut files = Files::default();
     files.set_paths(paths);
     match files.read(true, Instant::now()).into_iter().next() {
@@ -40,18 +43,13 @@ pub(super) struct Files {
 pub(super) struct DataFile {
     /// The path.
     pub path: PathBuf,
-    stamp: Option<Stamp>,
+    stamp: Option<FileStamp>,
     content: Option<LiveRpkiData>,
+    /// The time of the last modification of the content, Unix seconds.
+    modified: u64,
     confirmed_at: Option<Instant>,
     /// The error of the last attempt.
     pub error: Option<String>,
-}
-
-/// A change of a file changes one of these.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Stamp {
-    modified: SystemTime,
-    len: u64,
 }
 
 impl Files {
@@ -72,7 +70,7 @@ impl Files {
         &self.files
     }
 
-    /// Reads the files whose time or size changed, or with `force` all of them. Returns the errors that are new.
+    /// Reads the files that have changed, or with `force` all of them. Returns the errors that are new.
     pub fn read(&mut self, force: bool, now: Instant) -> Vec<String> {
         let mut errors = Vec::new();
         for file in &mut self.files {
@@ -131,6 +129,7 @@ impl DataFile {
             path,
             stamp: None,
             content: None,
+            modified: 0,
             confirmed_at: None,
             error: None,
         }
@@ -145,34 +144,39 @@ impl DataFile {
 
     /// The time of the last change of the content in use, Unix seconds.
     pub fn time(&self) -> Option<u64> {
-        let modified = self.stamp?.modified.duration_since(UNIX_EPOCH);
-        self.content.as_ref()?;
-        Some(modified.map_or(0, |time| time.as_secs()))
+        self.content.as_ref().map(|_| self.modified)
     }
 
     /// Reads the file if necessary. Returns whether the content is another one.
     fn read(&mut self, force: bool, now: Instant) -> bool {
-        let stamp = match stamp(&self.path) {
-            Ok(stamp) => stamp,
+        let metadata = match metadata(&self.path) {
+            Ok(metadata) => metadata,
             Err(why) => {
                 self.error = Some(format!("{}: {why}", self.path.display()));
                 return false;
             }
         };
-        if self.stamp == Some(stamp) && self.error.is_none() && !force {
+        let stamp = FileStamp::new(&self.path, &metadata, unix_seconds());
+        let is_known = stamp.is_some() && stamp == self.stamp;
+        if is_known && self.error.is_none() && !force {
             self.confirmed_at = Some(now);
             return false;
         }
         match read_rpki_data(&self.path) {
             Ok(data) => {
-                self.content = Some(LiveRpkiData {
+                let content = Some(LiveRpkiData {
                     vrps: data.vrps.map(Arc::new),
                     aspas: data.aspas.map(Arc::new),
                 });
-                self.stamp = Some(stamp);
+                self.stamp = stamp;
+                self.modified = u64::try_from(metadata.mtime()).unwrap_or(0);
                 self.confirmed_at = Some(now);
                 self.error = None;
-                true
+                let is_other = content != self.content;
+                if is_other {
+                    self.content = content;
+                }
+                is_other
             }
             Err(why) => {
                 self.error = Some(why);
@@ -191,8 +195,8 @@ impl DataFile {
     }
 }
 
-/// The stamp of a regular file. A pipe or device could block the reader.
-fn stamp(path: &Path) -> Result<Stamp, String> {
+/// The metadata of a regular file. A pipe or device could block the reader.
+fn metadata(path: &Path) -> Result<Metadata, String> {
     let metadata = fs::metadata(path).map_err(|why| why.to_string())?;
     if !metadata.is_file() {
         return Err("this is not a regular file".to_owned());
@@ -200,11 +204,7 @@ fn stamp(path: &Path) -> Result<Stamp, String> {
     if metadata.len() > MAX_FILE {
         return Err(format!("the file has more than {MAX_FILE} bytes"));
     }
-    let modified = metadata.modified().map_err(|why| why.to_string())?;
-    Ok(Stamp {
-        modified,
-        len: metadata.len(),
-    })
+    Ok(metadata)
 }
 
 /// One content stays as it is. Equal VRPs of several count once.
@@ -292,6 +292,15 @@ mod tests {
         write(&other, &["13.0.0.0/8"]);
         files.read(false, start + expire * 2);
         assert_eq!(size(&mut files, start + expire * 2), Some(2));
+        // Of the same size and with the same time of modification, as `cp -p` leaves them.
+        let modified = fs::metadata(&other).unwrap().modified().unwrap();
+        write(&other, &["14.0.0.0/8"]);
+        let file = fs::File::options().write(true).open(&other).unwrap();
+        file.set_modified(modified).unwrap();
+        let before = files.candidate(true, expire, start + expire * 2).unwrap();
+        files.read(false, start + expire * 2);
+        let after = files.candidate(true, expire, start + expire * 2).unwrap();
+        assert!(before.content.build() != after.content.build());
         files.set_paths(std::slice::from_ref(&other));
         assert_eq!(size(&mut files, start + expire * 2), Some(1));
         fs::remove_dir_all(&folder).unwrap();

@@ -16,7 +16,6 @@ mod source;
 mod worker;
 
 pub use document_file::{read_rpki_data, read_vrps};
-pub use files::data_of_files;
 pub use live_data::LiveRpkiData;
 pub use settings::RpkiSettings;
 pub use source::RpkiSource;

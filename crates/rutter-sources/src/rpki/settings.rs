@@ -22,7 +22,7 @@ pub struct RpkiSettings {
     pub aspa: bool,
     /// The largest loss of VRPs or ASPAs that is not refused, percent. `None` refuses nothing.
     pub refuse_shrink: Option<u8>,
-    /// The time between looks at the files' times and sizes.
+    /// The time between checks whether the files have changed.
     pub file_poll: Duration,
     /// The limits on each cache.
     pub limits: RtrLimits,

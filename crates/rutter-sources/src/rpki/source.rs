@@ -10,6 +10,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::candidate::Candidate;
+use super::files::data_of_files;
 use super::live_data::LiveRpkiData;
 use super::settings::RpkiSettings;
 use super::worker::{Message, Worker};
@@ -78,6 +79,11 @@ impl Source for RpkiSource {
         );
         worker.without_caches().start(settings);
         (published.lock().take(), status.lock().clone())
+    }
+
+    fn read_files(settings: &RpkiSettings) -> Option<Result<LiveRpkiData, String>> {
+        let has_no_cache = settings.rtr.is_empty();
+        has_no_cache.then(|| data_of_files(&settings.vrps, settings.aspa))
     }
 
     /// The status of the whole source, named `rpki`, and then of each cache and file.

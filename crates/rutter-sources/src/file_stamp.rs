@@ -17,9 +17,9 @@ pub(crate) struct FileStamp {
 }
 
 impl FileStamp {
-    /// The state of a file. `None` if it changed in the last seconds: a second change could leave the same time, because
+    /// Returns the state of a file, or `None` if it changed in the last seconds: a second change could leave the same time, because
     /// file systems round it.
-    pub fn new(path: &Path, metadata: &Metadata, now: u64) -> Option<Self> {
+    pub(crate) fn new(path: &Path, metadata: &Metadata, now: u64) -> Option<Self> {
         let seconds = metadata.ctime();
         let is_settled = seconds.checked_add(SETTLED)? < i64::try_from(now).ok()?;
         is_settled.then(|| FileStamp {
