@@ -445,6 +445,12 @@ impl AttrStore {
         }
     }
 
+    /// The number of sets in one stripe.
+    pub fn sets_of_stripe(&self, stripe: usize) -> usize {
+        let place = self.stripes.get(stripe);
+        place.map_or(0, |place| place.lock().sets.len())
+    }
+
     /// Drops the unused sets of one stripe and calls `visit` for the others. Returns `false` if there is no such stripe.
     pub fn visit_stripe(&self, stripe: usize, visit: impl FnMut(&AttrSet)) -> bool {
         let Some(place) = self.stripes.get(stripe) else {

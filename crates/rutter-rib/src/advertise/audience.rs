@@ -215,7 +215,12 @@ struct Search {
     is_used: Vec<bool>,
     /// The attribute sets seen so far.
     sets: usize,
+    /// The attribute sets that the calls since the last part may look at.
+    allowance: usize,
 }
+
+/// The attribute sets that a call of a search may look at, on average: some microseconds.
+const SETS_A_CALL: usize = 256;
 
 /// Below this number a search for unused audiences is not worth it.
 const MOST: usize = 1_024;
@@ -259,19 +264,27 @@ impl Audiences {
         self.audiences.len() - self.free.len()
     }
 
-    /// Searches for unused audiences if there are many: a peer may ask for another with every route. Each call looks at
-    /// one part of the attribute store. The next search comes when it costs little per audience.
+    /// Searches for unused audiences if there are many: a peer may ask for another with every route. A call looks at one
+    /// part of the attribute store, or at nothing where the parts are large. The next search comes when it costs little per
+    /// audience.
     pub fn search_unused(&mut self, store: &AttrStore) {
         if self.search.is_none() && self.count() > self.most {
             self.search = Some(Search {
                 next: 0,
                 is_used: vec![false; self.audiences.len()],
                 sets: 0,
+                allowance: 0,
             });
         }
         let Some(mut search) = self.search.take() else {
             return;
         };
+        search.allowance += SETS_A_CALL;
+        if store.sets_of_stripe(search.next) > search.allowance {
+            self.search = Some(search);
+            return;
+        }
+        search.allowance = 0;
         let has_part = store.visit_stripe(search.next, |set| {
             search.sets += 1;
             if let Some(is_used) = search.is_used.get_mut(set.audience() as usize) {
@@ -399,5 +412,36 @@ impl Audiences {
         for audience in &mut self.audiences {
             audience.remove_peer(peer);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rutter_policy::ExportSettings;
+
+    use super::*;
+    use crate::adj_rib_in::attr_set::Summary;
+    use crate::adj_rib_in::charges::NOBODY;
+
+    #[test]
+    fn a_search_looks_at_few_attribute_sets_in_each_call() {
+        let store = AttrStore::new(7);
+        let set = |number: u32| store.intern(NOBODY, &number.to_be_bytes(), &[], Summary::default);
+        let sets: Vec<AttrSet> = (0..40_000).map(set).collect();
+        let mut audiences = Audiences::new(Arc::new(ExportPolicy::new(ExportSettings::default())));
+        audiences.most = 0;
+        let mut calls = 0;
+        loop {
+            audiences.search_unused(&store);
+            calls += 1;
+            let Some(search) = &audiences.search else {
+                break;
+            };
+            assert!(search.sets <= calls * SETS_A_CALL, "{calls} calls");
+        }
+        let parts = 64;
+        assert!(calls <= sets.len() / SETS_A_CALL + parts + 1, "{calls}");
     }
 }
