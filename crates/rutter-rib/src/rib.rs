@@ -87,9 +87,9 @@ const LONG_LOG: usize = 2;
 pub(crate) struct AllStreams {
     /// Their number.
     pub clients: usize,
-    /// Those that are slow at present.
+    /// The number of slow ones at present.
     pub slow: usize,
-    /// Those that have a backlog of unsent bytes.
+    /// The number of those with a backlog of unsent bytes.
     pub backlogged: usize,
 }
 

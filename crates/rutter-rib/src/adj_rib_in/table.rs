@@ -271,7 +271,7 @@ impl<K: Key> Table<K> {
         found
     }
 
-    /// Moves up to so many entries to the new index: prefixes move them too, but perhaps no more come. Returns whether some
+    /// Moves up to so many entries to the new index: prefixes move them too, but no more may come. Returns whether some
     /// are left.
     pub fn grow_on(&mut self, steps: usize) -> bool {
         let Some(growth) = &mut self.growth else {

@@ -524,7 +524,7 @@ impl ClientStream {
         }
         let lead = self.group.lead.load(Ordering::Relaxed);
         let others_lead = lead.saturating_sub(self.position()) > ClientStream::far(rib);
-        // Perhaps it is the first of its group, or all of them read slowly.
+        // It may be the first of its group, or all of the group read slowly.
         (others_lead || all.most_keep_up()).then_some(Slow::Behind)
     }
 
