@@ -1,8 +1,9 @@
 //! The server as records, for another process that goes on with its sessions and its table, as the daemon does.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
-use rutter_rib::{Batch, ClientStream, Neighbor, PeerId, Sweeper};
+use rutter_rib::{Batch, ClientStream, ImportedTable, Neighbor, PeerId, Sweeper, TableExport};
 use rutter_session::Session;
 use rutter_wire::handover::{BadRecord, Reader, Writer};
 
@@ -14,14 +15,17 @@ use crate::setup::Setup;
 pub(crate) struct Records {
     /// The session of each client.
     sessions: Vec<Vec<u8>>,
-    table: Vec<Vec<u8>>,
+    /// The table while it serves.
+    first_stage: Vec<Vec<u8>>,
+    /// The rest of it, while it is held still.
+    last_stage: Vec<Vec<u8>>,
 }
 
 impl Records {
     /// The same without a part of the end: the process that wrote them died.
     pub fn cut(mut self, at: usize) -> Self {
         let mut rest = at;
-        for record in &mut self.table {
+        for record in self.first_stage.iter_mut().chain(&mut self.last_stage) {
             record.truncate(rest);
             rest -= record.len();
         }
@@ -30,7 +34,8 @@ impl Records {
 
     /// The size of the table's records, bytes.
     pub fn table_len(&self) -> usize {
-        self.table.iter().map(Vec::len).sum()
+        let table = self.first_stage.iter().chain(&self.last_stage);
+        table.map(Vec::len).sum()
     }
 }
 
@@ -40,15 +45,17 @@ impl Server {
         if !self.sweeper.is_idle() || self.deferral.is_some() {
             return None;
         }
+        let (mut first_stage, mut last_stage) = (Vec::new(), Vec::new());
+        let mut export = TableExport::default();
+        let sent = export.send_changes(&self.rib, |record| keep(&mut first_stage, record));
+        sent.expect("no error is possible");
         let streams = self.peers.iter_mut();
         let mut streams: Vec<&mut ClientStream> =
             streams.filter_map(|p| p.stream.as_mut()).collect();
         let held = self.rib.hold(&mut streams)?;
         let streams: Vec<&ClientStream> = streams.iter().map(|stream| &**stream).collect();
-        let mut table = Vec::new();
-        let written = held.write(&streams, |record| {
-            table.push(record.to_vec());
-            Ok::<_, std::convert::Infallible>(())
+        let written = held.write(&mut export, &streams, |record| {
+            keep(&mut last_stage, record)
         });
         written.expect("no error is possible");
         let sessions = self.peers.iter().map(|peer| {
@@ -58,9 +65,15 @@ impl Server {
         });
         Some(Records {
             sessions: sessions.collect(),
-            table,
+            first_stage,
+            last_stage,
         })
     }
+}
+
+fn keep(records: &mut Vec<Vec<u8>>, record: &[u8]) -> Result<(), Infallible> {
+    records.push(record.to_vec());
+    Ok(())
 }
 
 /// The server that another process makes of the records. `before` lends it what is no part of them: the bytes of the
@@ -80,11 +93,18 @@ pub(crate) fn successor(
         (id, neighbor(index, import, rules))
     });
     let neighbors: Vec<(PeerId, Neighbor)> = neighbors.collect();
-    let mut import = rib.import(neighbors);
-    for record in &records.table {
+    let mut import = rib.import(neighbors.clone());
+    for record in &records.first_stage {
         import.record(record)?;
     }
-    let (_, mut streams) = import.finish()?;
+    import.begin_last_stage(neighbors);
+    for record in &records.last_stage {
+        import.record(record)?;
+    }
+    let ImportedTable {
+        mut streams, sets, ..
+    } = import.finish()?;
+    rib.release_imported(sets);
     let mut peers = Vec::new();
     for (index, (old, record)) in (0..).zip(before.peers.iter().zip(&records.sessions)) {
         let rules = &setup.rules[usize::from(index)];
