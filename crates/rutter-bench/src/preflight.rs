@@ -50,7 +50,9 @@ fn scenes(scenes: &[Scene], clients: usize, kinds: &[Option<Kind>]) -> Result<()
     let value = scene.to_possible_value();
     let needs = match scene {
         Scene::Show => "rutter, rutter-collect, bird or bird3",
-        Scene::Readers | Scene::Visitors | Scene::Dump | Scene::Reload => "rutter or rutter-collect",
+        Scene::Readers | Scene::Visitors | Scene::Dump | Scene::Reload => {
+            "rutter or rutter-collect"
+        }
         Scene::Aggregate | Scene::LongestMatch => "--daemon rutter-collect",
         Scene::Slow | Scene::Lost | Scene::Load => "more clients",
     };

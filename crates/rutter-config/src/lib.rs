@@ -8,6 +8,7 @@
 //!
 //! `sections/` has a module for each section, with one row for each key. `read/` finds the sections in the files.
 
+pub mod access;
 mod config;
 mod config_source;
 mod diff;

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use rutter_access::AccessRules;
+use rutter_config::access::AccessRules;
 use rutter_config::{Metrics, ReasonNumbers, Web};
 use rutter_web::{BirdwatcherSettings, Site, TlsFiles, WebServer, WebSettings};
 

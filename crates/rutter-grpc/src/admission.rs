@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
-use rutter_access::{AccessRules, Role, bearer};
+use rutter_config::access::{AccessRules, Role, bearer};
 use rutter_limits::RequestRate;
 use tonic::service::Interceptor;
 use tonic::transport::server::TlsConnectInfo;
@@ -122,7 +122,7 @@ const TOO_FAST: &str = "this client asks too often: wait a second";
 
 #[cfg(test)]
 mod tests {
-    use rutter_access::parse_tokens;
+    use rutter_config::access::parse_tokens;
     use tonic::Code;
 
     use super::*;

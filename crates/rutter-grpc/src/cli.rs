@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
-use rutter_access::Role;
+use rutter_config::access::Role;
 
 /// Answer gRPC from the sockets of a daemon
 ///

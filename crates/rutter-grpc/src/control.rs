@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use rutter_access::Role;
 use rutter_api::Line;
+use rutter_config::access::Role;
 use tonic::{Request, Response, Status};
 
 use crate::admission::permit;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use rutter_access::Role;
 use rutter_api::{AdvertisedList, Line};
+use rutter_config::access::Role;
 use rutter_limits::ConnectionLimits;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rutter_access::{AccessRules, Role, parse_tokens};
 use rutter_api::Request;
+use rutter_config::access::{AccessRules, Role, parse_tokens};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;

@@ -1,7 +1,7 @@
 //! One path of the REST interface: its parameters, its rows and its request.
 
-use rutter_access::Role;
 use rutter_api::Request;
+use rutter_config::access::Role;
 
 use crate::problem::Problem;
 use crate::query::Query;

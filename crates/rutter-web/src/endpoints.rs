@@ -1,9 +1,9 @@
 //! The paths of the REST interface.
 
-use rutter_access::Role;
 use rutter_api::{
     AdvertisedList, AdvertisedQuery, FamilyFilter, LookupQuery, Request, RouteFilter, RouteSelector,
 };
+use rutter_config::access::Role;
 
 use crate::endpoint::{Endpoint, Parameter, Place};
 use crate::problem::Problem;

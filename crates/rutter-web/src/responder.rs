@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use hyper::header::{self, HeaderValue};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
-use rutter_access::Role;
 use rutter_api::{Backend, prometheus};
+use rutter_config::access::Role;
 use rutter_limits::{ConnectionLimits, RequestRate};
 use tokio::sync::Semaphore;
 use tokio::time::sleep;

@@ -3,7 +3,7 @@
 use std::sync::{PoisonError, RwLock};
 
 use hyper::{HeaderMap, StatusCode, header};
-use rutter_access::{AccessRules, Role, bearer};
+use rutter_config::access::{AccessRules, Role, bearer};
 
 use crate::problem::Problem;
 
@@ -61,7 +61,7 @@ impl Rules {
 
 #[cfg(test)]
 mod tests {
-    use rutter_access::Token;
+    use rutter_config::access::Token;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use rutter_access::{Role, Token, parse_tokens};
+use crate::access::{Role, Token, parse_tokens};
 
 use super::sql::{Tls, tls};
 use crate::key_rows::section;
