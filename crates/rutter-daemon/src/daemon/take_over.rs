@@ -127,5 +127,6 @@ fn once_free(mut open: impl FnMut() -> Result<(), StartError>) -> Result<(), Sta
     open()
 }
 
-const FREE_ATTEMPTS: u32 = 100;
+/// A minute: on a busy machine the threads of the process before with low priority take long to end.
+const FREE_ATTEMPTS: u32 = 1_200;
 const FREE_INTERVAL: Duration = Duration::from_millis(50);

@@ -333,6 +333,49 @@ fn a_client_that_reads_nothing_during_the_hand_over_misses_nothing() {
     }
 }
 
+/// The table is passed while it changes.
+#[test]
+fn routes_that_change_during_an_upgrade_arrive() {
+    const COUNT: usize = 20_000;
+    let daemons = Daemons::start("handover-busy", 2, &members());
+    let mut one = Speaker::establish(1, 64501, daemons.address);
+    let mut two = Speaker::establish(2, 64502, daemons.address);
+    let name = |number: usize| format!("20.{}.{}.0/24", number / 256, number % 256);
+    let names: Vec<String> = (0..COUNT).map(name).collect();
+    for some in names.chunks(500) {
+        let some: Vec<&str> = some.iter().map(String::as_str).collect();
+        one.announce(&some, &[65_000]);
+    }
+    two.receive_until(|speaker| speaker.table.len() == COUNT);
+    let mut expected = vec![Some(65_000); COUNT];
+    std::thread::scope(|scope| {
+        let upgrades = scope.spawn(|| (0..2).for_each(|_| daemons.upgrade()));
+        let two = &mut two;
+        scope.spawn(move || two.receive_until(|speaker| speaker.path("7.0.0.0/24").is_some()));
+        let mut number = 0;
+        for round in 0.. {
+            for _ in 0..20 {
+                number = (number + 7_919) % COUNT;
+                expected[number] = (round % 5 > 0).then_some(65_000 + round % 400);
+                match expected[number] {
+                    Some(asn) => one.announce(&[&names[number]], &[asn]),
+                    None => one.withdraw(&[&names[number]]),
+                }
+            }
+            if upgrades.is_finished() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        one.announce(&["7.0.0.0/24"], &[]);
+    });
+    for (name, expected) in names.iter().zip(expected) {
+        let path = two.path(name);
+        let last = path.and_then(|path| path.last().map(|asn| asn.0));
+        assert_eq!(last, expected, "{name}");
+    }
+}
+
 #[test]
 fn a_new_process_that_fails_leaves_the_old_one_running() {
     let daemons = Daemons::start("handover-fails", 2, &members());

@@ -272,11 +272,11 @@ impl<E, S: FnMut(&[u8]) -> Result<(), E>> Difference<'_, S> {
 }
 
 /// Begins the item of a destination. Its routes follow.
-pub(super) fn begin_destination<'a, K: Stored, E, S: FnMut(&[u8]) -> Result<(), E>>(
-    records: &'a mut Records<S>,
+pub(super) fn begin_destination<K: Stored, E, S: FnMut(&[u8]) -> Result<(), E>>(
+    records: &mut Records<S>,
     prefix: K,
     number: u32,
-) -> Result<&'a mut Writer, E> {
+) -> Result<&mut Writer, E> {
     let out = records.begin(match K::FAMILY {
         Family::Ipv4Unicast => Tag::Ipv4Destination,
         Family::Ipv6Unicast => Tag::Ipv6Destination,

@@ -231,13 +231,17 @@ fn records_that_are_damaged_are_refused() {
     let (first, last) = (transfer.stages.concat(), last.concat());
     for end in 0..first.len() {
         transfer.stages = vec![first[..end].to_vec()];
-        assert_eq!(read_here(&world, &transfer, &[last.clone()]), bad, "{end}");
+        assert_eq!(
+            read_here(&world, &transfer, std::slice::from_ref(&last)),
+            bad,
+            "{end}"
+        );
     }
     for place in 0..first.len() {
         transfer.stages = vec![first.clone()];
         transfer.stages[0][place] ^= 1 << (place % 8);
         assert_eq!(
-            read_here(&world, &transfer, &[last.clone()]),
+            read_here(&world, &transfer, std::slice::from_ref(&last)),
             bad,
             "{place}"
         );
