@@ -80,6 +80,7 @@ pub use sections::sources::Sources;
 pub use sections::sql::{Login, Sql, Tls};
 pub use sections::stream::Stream;
 pub use sections::tags::Tags;
+pub use sections::tcp_ao::{AoAlgorithm, AoKey};
 pub use sections::web::{ReasonNumbers, Web};
 pub use sections::white_list::{WhiteList, WhiteRoute};
 pub use stable_numbers::StableNumbers;

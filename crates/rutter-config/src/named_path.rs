@@ -23,6 +23,8 @@ pub enum PathRole {
     RegistroBrDump,
     /// A dump of PeeringDB's networks.
     PeeringDbDump,
+    /// A key of TCP-AO.
+    AoKey,
     /// Any other file to read.
     Data,
     /// A folder to write to; created if missing.

@@ -106,6 +106,54 @@ fn times_and_keys_of_the_connection_change_while_the_session_goes_on() {
     }
 }
 
+/// A key of both configurations signs the segments while the others change.
+#[test]
+fn tcp_ao_keys_change_on_a_session_if_one_of_them_stays() {
+    let key = |id: u8, file: &str| {
+        format!("{{ send-id = {id}, receive-id = {id}, key-file = \"tests/bad/keys/{file}\" }}")
+    };
+    let keys = |keys: &[String]| match keys.is_empty() {
+        true => parse(BEFORE),
+        false => parse(&format!("{BEFORE}tcp-ao = [{}]\n", keys.join(", "))),
+    };
+    let (one, two) = (key(1, "one"), key(2, "two"));
+    let resets = |before: &[String], after: &[String]| {
+        let diff = diff(&keys(before), &keys(after));
+        assert_eq!(diff.changed[0].keys, ["tcp-ao"], "{diff}");
+        diff.changed[0].needs_session_reset
+    };
+    let both = [two.clone(), one.clone()];
+    assert!(!resets(std::slice::from_ref(&one), &both));
+    assert!(!resets(&both, std::slice::from_ref(&two)));
+    assert!(resets(&[], std::slice::from_ref(&one)));
+    assert!(resets(std::slice::from_ref(&one), &[]));
+    assert!(resets(
+        std::slice::from_ref(&one),
+        std::slice::from_ref(&two)
+    ));
+    // The same ids, another key.
+    assert!(resets(
+        &[one.clone(), two.clone()],
+        &[key(1, "two"), two.clone()]
+    ));
+}
+
+/// A connection is signed in one way: the section of a neighbor decides.
+#[test]
+fn tcp_ao_of_a_member_replaces_the_password_of_the_defaults() {
+    let keys = "tcp-ao = [{ send-id = 1, receive-id = 1, key-file = \"tests/bad/keys/one\" }]\n";
+    let config = parse(&format!(
+        "{BEFORE}{keys}[defaults]\npassword = \"sesame\"\n"
+    ));
+    let signed: Vec<(bool, usize)> = config
+        .neighbors
+        .iter()
+        .map(|n| (n.session.password.is_some(), n.session.tcp_ao.len()))
+        .collect();
+    assert_eq!(signed, [(true, 0), (true, 0), (false, 1)]);
+    assert!(!format!("{config:?}").contains("a key of a neighbor"));
+}
+
 #[test]
 fn times_of_graceful_restart_are_for_the_next_open() {
     let with = |keys: &str| parse(&format!("{BEFORE}[graceful-restart]\n{keys}"));

@@ -36,6 +36,11 @@ fn every_error_of_an_exchange_is_reported() {
 }
 
 #[test]
+fn keys_of_tcp_ao_have_ids_of_their_own() {
+    check("tcp-ao.toml");
+}
+
+#[test]
 fn errors_of_bmp_stations_are_reported() {
     check("stations.toml");
 }

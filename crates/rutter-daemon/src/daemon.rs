@@ -41,7 +41,9 @@ use crate::reactor::{self, Reactor, WAKE};
 use crate::restart::{self, Restart, Stop};
 use crate::shared::{Clock, Loaded, Shared, StopOrder, StopRequest, Thread, unix_us};
 use crate::signals::Signals;
-use crate::{logging, memory, missing_routes, outbound_limits, privileges, service_manager, web};
+use crate::{
+    logging, memory, missing_routes, outbound_limits, privileges, service_manager, transport, web,
+};
 
 /// Starts daemons.
 pub struct Daemon;
@@ -115,6 +117,7 @@ impl Daemon {
         if let Err(error) = privileges::raise_open_files() {
             tracing::warn!(%error, "cannot raise the limit of open files");
         }
+        can_sign(&config)?;
         let listeners = Listeners::bind(&config.daemon.listen).map_err(failed("listen"))?;
         listeners.set_keys(None, &config);
         let (user, group) = (&config.daemon.user, &config.daemon.group);
@@ -555,6 +558,15 @@ fn random() -> u64 {
 
 fn named(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     thread::Builder::new().name(name.into()).spawn(body)
+}
+
+/// Refuses sessions that the kernel cannot sign: without signatures they would be open to everybody.
+fn can_sign(config: &Config) -> Result<(), StartError> {
+    transport::check_tcp_ao(config).map_err(|why| StartError {
+        what: "sessions".to_owned(),
+        error: io::Error::other(why),
+        hint: transport::TCP_AO_HINT,
+    })
 }
 
 fn failed(what: &str) -> impl FnOnce(io::Error) -> StartError {

@@ -155,16 +155,16 @@ impl KeyChange {
         let key = key.as_ref().map_or(&[][..], Secret::reveal);
         match sockopt::set_md5_key(socket, scope, key) {
             // There was no key to remove.
-            Err(e) if key.is_empty() && e.raw_os_error() == Some(libc::ENOENT) => Ok(()),
+            Err(e) if key.is_empty() && sockopt::is_absent(&e) => Ok(()),
             result => result,
         }
     }
 }
 
 impl SessionDriver {
-    /// Returns whether some neighbor has yet to use its new TCP MD5 key.
+    /// Returns whether some neighbor has yet to use its new key.
     pub(crate) fn changes_keys(&self) -> bool {
-        !self.key_changes.neighbors().is_empty()
+        !self.key_changes.neighbors().is_empty() || self.ao_changes.next_deadline().is_some()
     }
 
     /// Finds out which neighbors use their new TCP MD5 keys.

@@ -16,6 +16,7 @@
 //! that are about to close (`LingeringSockets`).
 
 mod allocator;
+mod ao_changes;
 mod apply;
 mod audit;
 mod bmp;
@@ -80,3 +81,4 @@ pub use privileges::yield_to_routing;
 pub use shared::StopOrder;
 pub use signals::{Hangup, Signals};
 pub use stderr::eprint_line;
+pub use transport::{TCP_AO_HINT, check_tcp_ao};

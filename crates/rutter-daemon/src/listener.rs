@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use mio::{Events, Interest, Poll, Token, Waker};
-use rutter_config::Config;
+use rutter_config::{AoKey, Config};
 use rutter_limits::LogRateLimit;
 use rutter_net::Asn;
 
@@ -18,7 +18,7 @@ use crate::shared::Shared;
 use crate::sockopt::KeyScope;
 use crate::transport;
 
-/// The listening sockets, with the TCP MD5 keys of the neighbors.
+/// The listening sockets, with the keys of the neighbors.
 pub(crate) struct Listeners {
     sockets: Vec<TcpListener>,
 }
@@ -67,8 +67,24 @@ impl Listeners {
         addresses.collect()
     }
 
-    /// Sets the TCP MD5 keys of a configuration and removes those of the old one.
+    /// Sets the keys of a configuration and removes those of the old one.
     pub(crate) fn set_keys(&self, old: Option<&Config>, new: &Config) {
+        // The kernel refuses a key of one kind while there is one of the other kind for the same peer.
+        let (held, wanted) = (old.map(ao_keys).unwrap_or_default(), ao_keys(new));
+        for (scope, key) in held.iter().filter(|one| !wanted.contains(one)) {
+            self.for_each_socket(*scope, |socket| {
+                transport::remove_listener_ao_key(socket, *scope, key)
+            });
+        }
+        self.set_md5_keys(old, new);
+        for (scope, key) in wanted.iter().filter(|one| !held.contains(one)) {
+            self.for_each_socket(*scope, |socket| {
+                transport::add_listener_ao_key(socket, *scope, key)
+            });
+        }
+    }
+
+    fn set_md5_keys(&self, old: Option<&Config>, new: &Config) {
         let wanted = keys(new);
         let in_new: HashSet<KeyScope> = wanted.iter().map(|(scope, _)| *scope).collect();
         for (scope, _) in old.map(keys).unwrap_or_default() {
@@ -82,15 +98,41 @@ impl Listeners {
     }
 
     fn set_key(&self, scope: KeyScope, key: Option<&[u8]>) {
+        self.for_each_socket(scope, |socket| {
+            transport::set_listener_key(socket, scope, key)
+        });
+    }
+
+    fn for_each_socket(&self, scope: KeyScope, change: impl Fn(&TcpListener) -> io::Result<()>) {
         for socket in &self.sockets {
-            if let Err(error) = transport::set_listener_key(socket, scope, key) {
-                tracing::error!(peer = %scope.address, %error, "cannot set the TCP MD5 key");
+            if let Err(error) = change(socket) {
+                tracing::error!(peer = %scope.address, %error, "cannot change the keys of the listening socket");
             }
         }
     }
 }
 
-/// The keys of all neighbors.
+/// The TCP-AO keys of all neighbors.
+fn ao_keys(config: &Config) -> Vec<(KeyScope, &AoKey)> {
+    let of_neighbors = config.neighbors.iter().flat_map(|n| {
+        let scope = KeyScope {
+            address: n.address,
+            prefix_len: None,
+        };
+        n.session.tcp_ao.iter().map(move |key| (scope, key))
+    });
+    let of_prefixes = config.dynamic_neighbors.iter().flat_map(|d| {
+        let scope = KeyScope {
+            address: d.prefix.addr(),
+            prefix_len: Some(d.prefix.len()),
+        };
+        let keys = d.template.session.tcp_ao.iter();
+        keys.map(move |key| (scope, key))
+    });
+    of_neighbors.chain(of_prefixes).collect()
+}
+
+/// The TCP MD5 keys of all neighbors.
 fn keys(config: &Config) -> Vec<(KeyScope, &[u8])> {
     let of_neighbors = config.neighbors.iter().filter_map(|n| {
         let scope = KeyScope {

@@ -219,6 +219,7 @@ impl Reactor {
     /// waits in the socket restarts the hold timer, and a socket that accepts bytes the send hold timer.
     fn run_timers(&mut self) {
         self.driver.change_keys();
+        self.driver.change_ao_keys();
         while let Some(slot) = self.driver.next_due() {
             let driver = &mut self.driver;
             self.receiver.read_before_hold_timer(driver, slot);

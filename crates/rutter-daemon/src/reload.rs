@@ -104,6 +104,8 @@ pub(crate) fn put_in_force(
     new: Arc<Config>,
     decide: impl FnOnce() -> Result<(), ReloadError>,
 ) -> Result<Diff, ReloadError> {
+    transport::check_tcp_ao(&new)
+        .map_err(|why| ReloadError::Other(format!("{why}; {}", transport::TCP_AO_HINT)))?;
     let outlets = prepare_outlets(shared, &new)?;
     if let Err(error) = decide() {
         outlets.stop(shared);

@@ -16,6 +16,7 @@ use rutter_session::{
 };
 use rutter_wire::attr::Malformed;
 
+use crate::ao_changes::AoChanges;
 use crate::connection::{Connection, ConnectionKey};
 use crate::deadlines::Deadlines;
 use crate::key_changes::KeyChanges;
@@ -44,6 +45,8 @@ pub(crate) struct SessionDriver {
     pub(crate) log_limits: PeerLogLimits,
     /// The connections whose TCP MD5 keys change.
     pub(crate) key_changes: KeyChanges,
+    /// The connections whose TCP-AO keys change.
+    pub(crate) ao_changes: AoChanges,
     /// Removes the routes of sessions that ended.
     sweeper: Sweeper,
     /// The received bytes since the memory of the table was last compared with its limit.
@@ -72,6 +75,7 @@ impl SessionDriver {
             lingering: LingeringSockets::default(),
             log_limits: PeerLogLimits::default(),
             key_changes: KeyChanges::default(),
+            ao_changes: AoChanges::default(),
             sweeper: Sweeper::default(),
             unchecked_bytes: 0,
             now_ms: 0,
@@ -126,7 +130,11 @@ impl SessionDriver {
         let linger = self.lingering.next_deadline();
         let report = self.log_limits.next_deadline();
         let keys = self.key_changes.next_deadline();
-        [timer, linger, report, keys].into_iter().flatten().min()
+        let ao_keys = self.ao_changes.next_deadline();
+        [timer, linger, report, keys, ao_keys]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Starts the end of all sessions. The thread ends when their connections are closed.
@@ -509,7 +517,7 @@ impl SessionDriver {
     }
 
     /// Applies what changed in a neighbor's settings to its established session, which goes on: the routes that it is sent,
-    /// the TTL and the TCP MD5 key. `before` are the former settings.
+    /// the TTL and the keys of TCP MD5 or TCP-AO. `before` are the former settings.
     pub(crate) fn change_live(&mut self, slot: usize, before: &Neighbor) {
         let Some(peer) = self.peers.get_mut(slot) else {
             return;
@@ -539,6 +547,18 @@ impl SessionDriver {
             tracing::info!(
                 peer = peer.name(),
                 "the TCP MD5 key changes: the session goes on with the old one until the neighbor uses the new one"
+            );
+        }
+        if before.session.tcp_ao != now.session.tcp_ao
+            && let Some(connection) = connection
+        {
+            let (old, socket) = (&before.session.tcp_ao, connection.socket.as_fd());
+            for error in self.ao_changes.begin(&peer.settings, old, socket) {
+                tracing::error!(peer = peer.name(), %error, "cannot change the TCP-AO keys");
+            }
+            tracing::info!(
+                peer = peer.name(),
+                "the TCP-AO keys change: a removed one goes when the neighbor does not use it any more"
             );
         }
     }

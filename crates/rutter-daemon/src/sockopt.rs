@@ -1,4 +1,4 @@
-//! Socket options that the standard library and `socket2` lack: TCP MD5, GTSM and the time of the last ACK.
+//! Socket options that the standard library and `socket2` lack: TCP MD5, TCP-AO, GTSM and the time of the last ACK.
 //!
 //! Invariant of the `unsafe` here: every call passes a pointer to a live, fully initialised value of the
 //! stated size, and the kernel reads no further. The kernel keeps no pointer after the call.
@@ -6,6 +6,8 @@
     unsafe_code,
     reason = "setsockopt of options that no safe wrapper covers"
 )]
+
+pub(crate) mod tcp_ao;
 
 use std::io;
 use std::mem::size_of;
@@ -54,6 +56,11 @@ pub fn set_md5_key(socket: BorrowedFd<'_>, scope: KeyScope, key: &[u8]) -> io::R
         None => libc::TCP_MD5SIG,
     };
     set(socket, libc::IPPROTO_TCP, option, &value)
+}
+
+/// Returns whether an error says that there was no such key.
+pub(crate) fn is_absent(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ENOENT)
 }
 
 /// Returns the time since the last segment with an ACK that the kernel accepted, milliseconds. With TCP MD5 it accepts only

@@ -271,3 +271,24 @@ fn folders_on_kernel_file_systems_are_refused() {
     assert!(!good, "{stderr}");
     assert!(stderr.contains("/proc/x cannot be a folder"), "{stderr}");
 }
+
+/// A session that should be signed never runs without signatures.
+#[test]
+fn tcp_ao_is_accepted_where_the_kernel_has_it_and_refused_elsewhere() {
+    let folder = TestFolder::new("tcp-ao");
+    folder.write("key", "a key of a neighbor\n");
+    let sections = "[[neighbor]]\nasn = 64501\naddress = \"192.0.2.2\"\nimport = \"all\"\nexport = \"all\"\n\
+                    tcp-ao = [{ send-id = 1, receive-id = 1, key-file = \"key\" }]\n";
+    let (is_valid, errors) = folder.check(sections);
+    match is_valid {
+        true => assert_eq!(errors, ""),
+        false => {
+            assert!(
+                errors.contains("tcp-ao: this kernel has no TCP-AO"),
+                "{errors}"
+            );
+            assert!(errors.contains("key-file"), "{errors}");
+            assert!(errors.contains("CONFIG_TCP_AO"), "{errors}");
+        }
+    }
+}

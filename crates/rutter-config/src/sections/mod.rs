@@ -29,6 +29,7 @@ pub(crate) mod sources;
 pub(crate) mod sql;
 pub(crate) mod stream;
 pub(crate) mod tags;
+pub(crate) mod tcp_ao;
 pub(crate) mod web;
 pub(crate) mod white_list;
 
@@ -57,6 +58,7 @@ use sources::Sources;
 use sql::Sql;
 use stream::Stream;
 use tags::Tags;
+use tcp_ao::AoKey;
 use web::Web;
 use white_list::WhiteList;
 
@@ -176,6 +178,7 @@ pub const TABLES: &[(&str, &[Key])] = &[
     ("max-prefix", MAX_PREFIX),
     ("max-prefix-out", MAX_PREFIX_OUT),
     ("max-memory", MaxMemory::KEYS),
+    ("tcp-ao", AoKey::KEYS),
     ("add-path", AddPath::KEYS),
     ("prefix-length", PER_FAMILY),
     ("blackhole", Blackhole::KEYS),

@@ -10,6 +10,7 @@ use super::checks::next_hop;
 use super::graceful_restart::GracefulRestart;
 use super::max_memory::MaxMemory;
 use super::max_prefix::{MaxPrefix, max_prefix, max_prefix_out};
+use super::tcp_ao::{self, AoKey};
 use crate::key_rows::{KeyRows, section};
 use crate::rtt_file::rtt;
 use crate::toml_values::{Item, Section};
@@ -51,6 +52,9 @@ section! {
             => password: Option<Secret> = None, read |i| secret(i, i.str("text")?.as_bytes()).map(Some), or
             /// A file with the password; a final line end is ignored.
             "password-file": "path", default "none", read password_file;
+        /// TCP-AO (RFC 5925), in place of TCP MD5: the keys, the preferred one first. For the keys of the table, see below. A session goes on if one of its keys stays; else it is reset.
+        "tcp-ao": "`[{ send-id = 1, receive-id = 1, key-file = \"keys/as64501\" }]`", default "none", reload Reconnects
+            => tcp_ao: Vec<AoKey> = Vec::new(), read tcp_ao::keys, live |old, new| tcp_ao::can_roll_over(old, new);
         /// GTSM (RFC 5082): the maximum number of hops to the neighbor; 1 for a direct neighbor.
         "ttl-security": "hops", default "off", reload AtOnce
             => ttl_security: TtlSecurity = TtlSecurity::Off, read |i| hops(i).map(TtlSecurity::Hops), or
@@ -177,6 +181,15 @@ impl Session {
     /// Reads the keys of a section, and reports keys that do not fit together.
     pub(crate) fn read_from(&mut self, section: &Section<'_>) {
         only_one(section, "password", "password-file", "keep one of them");
+        let hint = "keep one: a connection is signed in one way";
+        only_one(section, "password", "tcp-ao", hint);
+        only_one(section, "password-file", "tcp-ao", hint);
+        // A key of the more general section gives way.
+        if section.get("tcp-ao").is_some() {
+            self.password = None;
+        } else if section.get("password").is_some() || section.get("password-file").is_some() {
+            self.tcp_ao.clear();
+        }
         let hint = "keep one; `ttl-security` also accepts a number of hops";
         only_one(section, "ttl-security", "multihop", hint);
         self.update(section);

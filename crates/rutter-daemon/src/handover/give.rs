@@ -381,7 +381,7 @@ fn attempt(
         |thread: &mut HeldThread<'_>| thread.as_mut().is_some_and(|r| r.driver().changes_keys());
     if threads.iter_mut().any(changes_keys) {
         return Err(
-            "a neighbor does not use its new TCP MD5 key yet; the log names it. Try again when it does"
+            "a neighbor does not use its new key yet; the log names it. Try again when it does"
                 .to_owned(),
         );
     }

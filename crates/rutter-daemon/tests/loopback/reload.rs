@@ -3,6 +3,8 @@
 use std::fs;
 
 use rutter_api::{Line, Request};
+use rutter_config::Config;
+use rutter_daemon::Daemon;
 use rutter_net::Asn;
 
 use crate::ask;
@@ -146,6 +148,82 @@ fn a_tcp_md5_key_changes_on_the_living_connection() {
             peer: "AS64501".into(),
         },
     );
+    let Some(Line::Peer(peer)) = peer.first() else {
+        panic!("{peer:?}");
+    };
+    assert_eq!(peer.session.established_count, 1);
+}
+
+/// Where the kernel has TCP-AO, a key is replaced while routes pass over the same session. Elsewhere nothing runs unsigned.
+#[test]
+fn a_tcp_ao_key_changes_on_the_living_connection_or_the_kernel_has_none() {
+    let (folder, other) = (Folder::new("ao"), Folder::new("other-ao"));
+    let keys = |folder: &Folder, ids: &[u8]| {
+        let key = |id: &u8| {
+            let file = folder.0.join(format!("key-{id}"));
+            fs::write(&file, format!("the key with the number {id}\n")).expect("write");
+            let file = file.display();
+            format!("{{ send-id = {id}, receive-id = {id}, key-file = \"{file}\" }}")
+        };
+        let keys: Vec<String> = ids.iter().map(key).collect();
+        format!("tcp-ao = [{}]", keys.join(", "))
+    };
+    let members = |ids: &[u8]| {
+        let signed = member(1, 64501, &keys(&folder, ids));
+        format!("{signed}{}", member(2, 64502, ""))
+    };
+    let (_server, address) = start(&folder, 1, &member(2, 64502, ""));
+    let mut two = Speaker::establish(2, 64502, address);
+    let file = folder.0.join("rutter.toml");
+    fs::write(&file, text(&folder, 1, &members(&[1]))).expect("write");
+    let config = Config::load(&file).unwrap_or_else(|errors| panic!("{errors:#?}"));
+    if let Err(why) = rutter_daemon::check_tcp_ao(&config.config) {
+        assert!(why.contains("tcp-ao: this kernel has no TCP-AO"), "{why}");
+        let answer = ask(&folder, Request::Reload);
+        let Some(Line::Error { message }) = answer.last() else {
+            panic!("{answer:?}");
+        };
+        assert!(
+            message.starts_with(&why) && message.contains("CONFIG_TCP_AO"),
+            "{message}"
+        );
+        let start = Daemon::start(config.config, None).err().expect("no start");
+        assert!(start.to_string().contains(&why), "{start}");
+        two.announce(&["9.9.9.0/24"], &[]);
+        return;
+    }
+    reload(&folder, 1, &members(&[1]));
+    let router = |ids: &[u8]| {
+        format!(
+            "[router]\nasn = 64501\nrouter-id = \"10.0.0.1\"\n[daemon]\nlisten = [\"127.0.0.1:0\"]\nthreads = 1\n\
+             log = \"error\"\ncontrol-socket = \"{folder}/ctl\"\nstate = \"{folder}\"\n\
+             [[neighbor]]\nasn = 64500\naddress = \"127.0.0.1\"\nport = {port}\nlocal-address = \"127.0.1.1\"\n\
+             import = \"all\"\nexport = \"all\"\n{keys}\nconnect-retry = 1\n\
+             [[neighbor]]\nasn = 64503\naddress = \"127.0.1.3\"\npassive = true\nimport = \"all\"\nexport = \"all\"\n",
+            folder = other.0.display(),
+            port = address.port(),
+            keys = keys(&other, ids),
+        )
+    };
+    let (_router, router_address) = start_with(&other, &router(&[1]));
+    let mut three = Speaker::establish(3, 64503, router_address);
+    let mut announced = Vec::new();
+    let steps: [(&[u8], &[u8], &str); 4] = [
+        (&[1], &[1], "8.8.8.0/24"),
+        (&[2, 1], &[1], "9.9.9.0/24"),
+        (&[2, 1], &[2, 1], "7.7.7.0/24"),
+        (&[2], &[2], "6.6.6.0/24"),
+    ];
+    for (ours, theirs, prefix) in steps {
+        reload(&folder, 1, &members(ours));
+        fs::write(other.0.join("rutter.toml"), router(theirs)).expect("write");
+        ask(&other, Request::Reload);
+        three.announce(&[prefix], &[]);
+        announced.push(prefix);
+        two.expect_table(&announced);
+    }
+    let peer = "AS64501".into();
+    let peer = ask(&folder, Request::Peer { peer });
     let Some(Line::Peer(peer)) = peer.first() else {
         panic!("{peer:?}");
     };

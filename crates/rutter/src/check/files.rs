@@ -42,6 +42,8 @@ fn one(named: &NamedPath) -> Option<ConfigError> {
         PathRole::RegistroBrDump => dump(named, IrrDump::RegistroBr),
         PathRole::PeeringDbDump => dump(named, IrrDump::PeeringDb),
         PathRole::Data => data(named),
+        // The configuration has read it.
+        PathRole::AoKey => None,
         PathRole::Folder => folder(named, &named.path),
         PathRole::Socket => folder(named, named.path.parent()?),
         PathRole::ForeignSocket => foreign_socket(named),

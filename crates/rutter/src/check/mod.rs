@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use rutter_api::{ConfigErrorRow, DiffRow, Line, Request};
-use rutter_config::{ConfigError, ConfigSource, Loaded, Severity};
+use rutter_config::{ConfigError, ConfigSource, Loaded, PathRole, Severity};
 
 use crate::cli::CommonOptions;
 use crate::failure::Failure;
@@ -19,7 +19,8 @@ use crate::units::plural;
 pub(crate) fn check(file: &Path, options: &CommonOptions) -> Result<(), Failure> {
     let source = ConfigSource::File(file.to_owned());
     let loaded = load_for_route_server(&source, options)?;
-    let found = files::look(&loaded.paths);
+    let mut found = files::look(&loaded.paths);
+    found.extend(unsigned(&loaded));
     print(&found, options)?;
     fail_for(&found, file, options)?;
     if options.json {
@@ -35,6 +36,14 @@ pub(crate) fn check(file: &Path, options: &CommonOptions) -> Result<(), Failure>
         plural(loaded.files.len() as u64, "file"),
     )?;
     Ok(())
+}
+
+/// The kernel cannot sign a session as the configuration wants: the daemon would refuse to start.
+fn unsigned(loaded: &Loaded) -> Option<ConfigError> {
+    let why = rutter_daemon::check_tcp_ao(&loaded.config).err()?;
+    let mut paths = loaded.paths.iter();
+    let key = paths.find(|named| named.role == PathRole::AoKey)?;
+    Some(key.finding(Severity::Error, why, rutter_daemon::TCP_AO_HINT))
 }
 
 /// Prints the differences between two configurations, and with `routes` those of the daemon's routes.
