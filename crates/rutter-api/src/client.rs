@@ -32,22 +32,35 @@ impl Client {
         UnixStream::connect(socket).map(|stream| Client { stream })
     }
 
-    /// Sends the request. The answer is a stream of lines; the last one is [`Line::Done`] or [`Line::Error`].
+    /// Sends the request, and the text of one that has a text. The answer is a stream of lines; the last one is
+    /// [`Line::Done`] or [`Line::Error`].
     pub fn call(self, request: Request) -> io::Result<Answer> {
-        self.send(&Envelope::new(request))
+        self.send(Envelope::new(request))
     }
 
     /// As [`Client::call`], for a user whom the audit log names beside this program.
     pub fn call_for(self, user: &str, request: Request) -> io::Result<Answer> {
         let mut envelope = Envelope::new(request);
         envelope.on_behalf_of = Some(user.to_owned());
-        self.send(&envelope)
+        self.send(envelope)
     }
 
-    fn send(mut self, envelope: &Envelope) -> io::Result<Answer> {
-        let mut line = serde_json::to_vec(envelope)?;
-        line.push(b'\n');
-        self.stream.write_all(&line)?;
+    fn send(mut self, mut envelope: Envelope) -> io::Result<Answer> {
+        let text = match &mut envelope.request {
+            Request::Apply(order) => order.text.take(),
+            _ => None,
+        };
+        if let (Request::Apply(order), Some(text)) = (&mut envelope.request, &text) {
+            order.text_bytes = Some(text.len() as u64);
+        }
+        let mut message = serde_json::to_vec(&envelope)?;
+        message.push(b'\n');
+        message.extend(text.unwrap_or_default().into_bytes());
+        match self.stream.write_all(&message) {
+            // The daemon refuses the request before it has read the text: the answer says why.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+            result => result?,
+        }
         Ok(Answer {
             input: BufReader::with_capacity(64 * 1024, self.stream),
             ended: false,

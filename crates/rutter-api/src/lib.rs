@@ -31,7 +31,8 @@ pub use client::{Answer, Client, RawLine};
 pub use line::{Done, ErrorReason, Line};
 pub use request::{
     AdvertisedList, AdvertisedQuery, ApplyOrder, ChangesQuery, ClearHow, Envelope, FamilyFilter,
-    LookupQuery, MAX_REQUEST, Request, RouteFilter, RouteSelector, VERSION, WhatIf,
+    LookupQuery, MAX_CONFIGURATION, MAX_REQUEST, Request, RouteFilter, RouteSelector, VERSION,
+    WhatIf,
 };
 pub use rows::*;
 pub use server::serve_connection;

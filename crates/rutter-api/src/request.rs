@@ -14,6 +14,9 @@ pub const VERSION: u32 = 1;
 /// The maximum length of a request line, bytes. Longer lines are refused.
 pub const MAX_REQUEST: usize = 64 * 1024;
 
+/// The maximum size of a configuration, bytes: of a file, and of a text that follows a request.
+pub const MAX_CONFIGURATION: u64 = 16 << 20;
+
 /// One request line: `{"version":1,"request":"peers"}`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Envelope {
@@ -176,8 +179,15 @@ pub struct ChangesQuery {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ApplyOrder {
-    /// The file, which the daemon reads.
+    /// The file, which the daemon reads. With `text-bytes` only the name of the text in errors.
     pub file: PathBuf,
+    /// The configuration itself follows the line of the request, in so many bytes of UTF-8: for one that comes through a
+    /// pipe, which can be read only once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text_bytes: Option<u64>,
+    /// The text that followed.
+    #[serde(skip)]
+    pub text: Option<String>,
     /// The daemon goes back if nobody confirms within this time, seconds. Absent: the configuration is kept at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirm_s: Option<u64>,

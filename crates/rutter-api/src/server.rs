@@ -5,9 +5,9 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use crate::access::answer_to;
+use crate::access::{Access, answer_to};
 use crate::answer::{Failure, RowSink};
-use crate::{Backend, Caller, Envelope, Line, MAX_REQUEST, VERSION};
+use crate::{Backend, Caller, Envelope, Line, MAX_CONFIGURATION, MAX_REQUEST, Request, VERSION};
 
 /// Answers one request. Returns when the answer is written or the client has disconnected. Blocks, so it needs its
 /// own thread.
@@ -22,7 +22,7 @@ pub fn serve_connection(
 ) -> io::Result<()> {
     stream.set_read_timeout(Some(REQUEST_TIMEOUT))?;
     stream.set_write_timeout(Some(WRITE_TIMEOUT))?;
-    let request = read_request(&stream);
+    let request = read_request(&stream, caller);
     on_progress();
     stream.set_read_timeout(Some(Duration::from_millis(1)))?;
     let mut sink = SocketSink::new(&stream, on_progress);
@@ -120,15 +120,39 @@ fn drain(mut stream: &UnixStream) -> io::Result<()> {
     Ok(())
 }
 
-fn read_request(stream: &UnixStream) -> Result<Envelope, Failure> {
+fn read_request(stream: &UnixStream, caller: &Caller) -> Result<Envelope, Failure> {
     let mut line = Vec::new();
-    BufReader::new(stream.take(MAX_REQUEST as u64 + 1)).read_until(b'\n', &mut line)?;
+    let mut input = BufReader::new(stream);
+    let mut start = input.by_ref().take(MAX_REQUEST as u64 + 1);
+    start.read_until(b'\n', &mut line)?;
     if line.len() > MAX_REQUEST {
         return Err(Failure::refused(format!(
             "the request is longer than {MAX_REQUEST} bytes"
         )));
     }
-    parse_request(&line)
+    let mut envelope = parse_request(&line)?;
+    // Others are refused anyway.
+    if let (Request::Apply(order), Access::Control) = (&mut envelope.request, caller.access)
+        && let Some(bytes) = order.text_bytes
+    {
+        order.text = Some(read_text(input, bytes)?);
+    }
+    Ok(envelope)
+}
+
+/// Reads the text that follows a request.
+fn read_text(input: impl io::Read, bytes: u64) -> Result<String, Failure> {
+    if bytes > MAX_CONFIGURATION {
+        return Err(Failure::refused(format!(
+            "the configuration is larger than {MAX_CONFIGURATION} bytes"
+        )));
+    }
+    let mut text = Vec::new();
+    input.take(bytes).read_to_end(&mut text)?;
+    if (text.len() as u64) < bytes {
+        return Err(Failure::refused("the configuration ended too early"));
+    }
+    String::from_utf8(text).map_err(|_| Failure::refused("the configuration is not UTF-8"))
 }
 
 fn parse_request(line: &[u8]) -> Result<Envelope, Failure> {

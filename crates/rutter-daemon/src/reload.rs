@@ -146,6 +146,9 @@ fn load(shared: &Shared, file: Option<&Path>) -> Result<Config, ReloadError> {
             ));
         }
     };
+    if let ConfigSource::File(file) = &source {
+        check_regular(file)?;
+    }
     let running = Arc::clone(&shared.config.read());
     let loaded = source
         .load_to_replace(&running)
@@ -154,6 +157,18 @@ fn load(shared: &Shared, file: Option<&Path>) -> Result<Config, ReloadError> {
         tracing::warn!("{warning}");
     }
     Ok(loaded.config)
+}
+
+/// Refuses a pipe: opening it would wait for a writer, while nobody else could change anything.
+fn check_regular(file: &Path) -> Result<(), ReloadError> {
+    match std::fs::metadata(file) {
+        Ok(metadata) if !metadata.is_file() => Err(ReloadError::Other(format!(
+            "{}: it is a pipe or device, which can be read only once; use a regular file",
+            file.display()
+        ))),
+        // A file that is missing is an error with more detail.
+        _ => Ok(()),
+    }
 }
 
 fn apply(shared: &Arc<Shared>, old: &Config, new: &Config, diff: &Diff) {

@@ -1,13 +1,15 @@
 //! Runs commands.
 
 use std::ffi::OsString;
-use std::io::{self, Write as _};
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
 use rutter_api::{
-    AdvertisedList, AdvertisedQuery, ApplyOrder, ClearHow, Line, Request, RouteFilter,
-    SourceAction, WhatIf,
+    AdvertisedList, AdvertisedQuery, ApplyOrder, ClearHow, Line, MAX_CONFIGURATION, Request,
+    RouteFilter, SourceAction, WhatIf,
 };
 use rutter_config::ConfigSource;
 
@@ -208,13 +210,38 @@ fn show_request(what: Show) -> Request {
     }
 }
 
-/// The daemon has another working directory, so the path is absolute.
-fn apply_order(args: ApplyArgs) -> io::Result<ApplyOrder> {
+/// The daemon has another working directory, so the path is absolute. It also has other pipes: those are read here, once
+/// and to their end.
+fn apply_order(args: ApplyArgs) -> Result<ApplyOrder, Failure> {
+    let is_stdin = args.file.as_os_str() == "-";
+    let is_pipe = |path: &Path| std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir());
+    let (file, text) = match is_stdin {
+        true => ("standard input".into(), Some(read_once(io::stdin())?)),
+        false if is_pipe(&args.file) => {
+            let pipe = File::open(&args.file)?;
+            (args.file, Some(read_once(pipe)?))
+        }
+        false => (std::path::absolute(args.file)?, None),
+    };
     Ok(ApplyOrder {
-        file: std::path::absolute(args.file)?,
+        file,
+        text_bytes: None,
+        text,
         confirm_s: args.confirm,
         max_loss: args.max_loss,
     })
+}
+
+/// Reads a configuration from a pipe.
+fn read_once(pipe: impl io::Read) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    pipe.take(MAX_CONFIGURATION + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_CONFIGURATION {
+        return Err(Failure::text(format!(
+            "the configuration is larger than {MAX_CONFIGURATION} bytes"
+        )));
+    }
+    String::from_utf8(bytes).map_err(|_| Failure::text("the configuration is not UTF-8"))
 }
 
 fn source_request(action: SourceActionArg, name: String) -> Request {

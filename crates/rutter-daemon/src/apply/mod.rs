@@ -13,7 +13,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use rutter_api::{Applied, ApplyOrder, AuditEntry, HistoryRow, ReloadError, SessionState};
+use rutter_api::{
+    Applied, ApplyOrder, AuditEntry, HistoryRow, MAX_CONFIGURATION, ReloadError, SessionState,
+};
 use rutter_config::{Config, ConfigSource, Diff};
 use rutter_net::Family;
 use rutter_rib::PeerId;
@@ -52,8 +54,6 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const DOWN_MS: u64 = 60_000;
 /// The time that neighbors have to send their routes when all sessions are there, milliseconds.
 const SETTLE_MS: u64 = 10_000;
-/// The maximum size of a configuration, bytes: as for the file of a start.
-const MAX_LEN: u64 = 16 << 20;
 /// The time between two attempts to go back, milliseconds.
 const RETRY_MS: u64 = 10_000;
 
@@ -112,8 +112,11 @@ pub(crate) fn apply(
     let _one_at_a_time = shared.reloading.lock();
     shared.changes.check_confirmed()?;
     let own = own_file(shared)?;
-    let text = read(&order.file)?;
-    let is_own = same_file(&own, &order.file);
+    let text = match &order.text {
+        Some(text) => text.clone(),
+        None => read(&order.file)?,
+    };
+    let is_own = order.text.is_none() && same_file(&own, &order.file);
     if is_own && order.confirm_s.is_some() {
         return Err(refused(format!(
             "{} is the daemon's own file, which a start reads already; write the change into a copy, and apply that",
@@ -455,7 +458,7 @@ fn read(path: &Path) -> Result<String, ReloadError> {
         ))
     };
     let metadata = std::fs::metadata(path).map_err(|error| unreadable(&error))?;
-    if !metadata.is_file() || metadata.len() > MAX_LEN {
+    if !metadata.is_file() || metadata.len() > MAX_CONFIGURATION {
         return Err(unreadable(&"it is no regular file of at most 16 MiB"));
     }
     std::fs::read_to_string(path).map_err(|error| unreadable(&error))

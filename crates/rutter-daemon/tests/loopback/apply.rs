@@ -29,8 +29,22 @@ fn apply(folder: &Folder, more: &str, confirm_s: Option<u64>, max_loss: Option<f
     let file = file(folder, more);
     let order = ApplyOrder {
         file,
+        text_bytes: None,
+        text: None,
         confirm_s,
         max_loss,
+    };
+    ask(folder, Request::Apply(order))
+}
+
+/// Applies a text that comes with the request.
+fn apply_text(folder: &Folder, text: String, confirm_s: Option<u64>) -> Vec<Line> {
+    let order = ApplyOrder {
+        file: "standard input".into(),
+        text_bytes: None,
+        text: Some(text),
+        confirm_s,
+        max_loss: None,
     };
     ask(folder, Request::Apply(order))
 }
@@ -102,6 +116,49 @@ fn a_configuration_is_applied_kept_and_rolled_back() {
     assert!(runs(&folder, &old));
     let answer = ask(&folder, Request::Rollback { number: Some(99) });
     assert_refused(&answer, "rutter history");
+}
+
+/// A configuration from a pipe is there once. Going back and forth needs no second look at it.
+#[test]
+fn a_text_that_comes_with_the_request_is_applied_and_rolled_back() {
+    let folder = Folder::new("applied-text");
+    let (_daemon, _) = start(&folder, 2, &two_members(""));
+    let old = own_text(&folder);
+    // Longer than a request may be, and than a buffer of the kernel.
+    let comment = "# a comment\n".repeat(100_000);
+    let new = text(&folder, 2, &two_members("hold-time = \"30s\"")) + &comment;
+    assert_done(&apply_text(&folder, new.clone(), Some(600)));
+    assert_eq!(own_text(&folder), old);
+    assert_done(&ask(&folder, Request::Rollback { number: None }));
+    assert!(runs(&folder, &two_members("")));
+    assert_done(&apply_text(&folder, new.clone(), None));
+    assert_eq!(own_text(&folder), new);
+    assert_done(&ask(&folder, Request::Rollback { number: Some(1) }));
+    assert_eq!(own_text(&folder), old);
+    assert_done(&ask(&folder, Request::Rollback { number: None }));
+    assert_eq!(own_text(&folder), new);
+    let answer = apply_text(&folder, "nonsense = 1".to_owned(), None);
+    let Some(Line::ConfigError(error)) = answer.first() else {
+        panic!("{answer:?}");
+    };
+    assert_eq!(error.file, "standard input");
+    let long = " ".repeat((16 << 20) + 1);
+    assert_refused(
+        &apply_text(&folder, long, None),
+        "larger than 16777216 bytes",
+    );
+}
+
+#[test]
+fn a_daemon_that_was_started_with_a_pipe_refuses_a_reload() {
+    let folder = Folder::new("own-pipe");
+    let (_daemon, _) = start(&folder, 2, &two_members(""));
+    let own = folder.0.join("rutter.toml");
+    fs::remove_file(&own).expect("remove");
+    let made = Command::new("mkfifo").arg(&own).status();
+    assert!(made.expect("mkfifo").success());
+    assert_refused(&ask(&folder, Request::Reload), "it is a pipe or device");
+    assert_refused(&apply(&folder, "", None, None), "regular file");
 }
 
 #[test]
@@ -267,6 +324,8 @@ fn a_killed_daemon_has_the_old_or_the_new_configuration() {
         let next = 1 - held;
         let order = ApplyOrder {
             file: file(&folder, &versions[next]),
+            text_bytes: None,
+            text: None,
             confirm_s: (round % 3 == 1).then_some(600),
             max_loss: None,
         };

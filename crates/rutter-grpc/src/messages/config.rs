@@ -14,6 +14,8 @@ pub(crate) fn apply_order(message: v1::ApplyRequest) -> Result<ApplyOrder, Statu
         max_loss,
     } = message;
     Ok(ApplyOrder {
+        text_bytes: None,
+        text: None,
         file: required("file", file)?.into(),
         confirm_s,
         max_loss,

@@ -7,7 +7,7 @@ use clap::Args;
 /// Arguments of `rutter apply`.
 #[derive(Args, Debug)]
 pub(crate) struct ApplyArgs {
-    /// The new configuration; the daemon must be able to read it
+    /// The new configuration, which the daemon must be able to read; - or a pipe is read here
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Go back after this time, unless `rutter confirm` comes first: 90s, 10m, 1h
@@ -61,7 +61,8 @@ the configuration before
 Examples:
   rutter diff new.toml --routes
   rutter apply new.toml --confirm 10m --max-loss 2%
-  rutter confirm";
+  rutter confirm
+  ./generate-configuration | rutter apply - --confirm 10m";
 
 pub(crate) const CONFIRM: &str = "\
 Examples:
