@@ -11,6 +11,10 @@ use crate::shared::unix_us;
 
 /// The beginning of the action of a daemon that went back from a change.
 pub(crate) const WENT_BACK: &str = "went back";
+/// The action of a change that waits for its confirmation.
+pub(crate) const TRIED: &str = "apply, not confirmed";
+/// The action of a change that was confirmed, or needed no confirmation.
+pub(crate) const APPLIED: &str = "apply";
 /// The configurations that are kept. The oldest are dropped first.
 const KEPT: usize = 20;
 /// The maximum size of all of them, bytes.
@@ -113,6 +117,36 @@ impl History {
             return;
         }
         self.entries.push(entry);
+        self.save();
+    }
+
+    /// Records the configuration of a start, which the daemon's own file has. Without a confirmation the change before it
+    /// is not that.
+    pub(crate) fn record_start(&mut self, config: &Config, text: &str) {
+        let last = self.entries.last().filter(|last| last.action == TRIED);
+        let action = match last {
+            Some(last) if last.text == text => return self.confirm(),
+            Some(_) => format!("{WENT_BACK}: started again before the confirmation"),
+            None => "start".to_owned(),
+        };
+        self.record(&Ran {
+            config,
+            text,
+            by: "the daemon",
+            action: &action,
+        });
+    }
+
+    /// The change in force was confirmed.
+    pub(crate) fn confirm(&mut self) {
+        if let Some(last) = self.entries.last_mut().filter(|last| last.action == TRIED) {
+            last.action = APPLIED.to_owned();
+            self.save();
+        }
+    }
+
+    /// Drops what is too much, and writes the rest.
+    fn save(&mut self) {
         let too_many = self.entries.len().saturating_sub(KEPT);
         self.entries.drain(..too_many);
         while self.entries.len() > 1 && self.bytes() > MAX_BYTES {

@@ -22,7 +22,7 @@ use rutter_rib::PeerId;
 
 pub(crate) use history::History;
 
-use crate::apply::history::{Entry, Ran, WENT_BACK};
+use crate::apply::history::{APPLIED, Entry, Ran, TRIED, WENT_BACK};
 use crate::apply::own_file::StagedFile;
 use crate::apply::standing::{Guard, Limits, Standing, Standings};
 use crate::audit;
@@ -67,7 +67,7 @@ impl Changes {
         if let Some(ConfigSource::File(file)) = source
             && let Ok(text) = read(file)
         {
-            changes.record(config, &text, "start", "the daemon");
+            changes.history.lock().record_start(config, &text);
         }
         changes
     }
@@ -128,7 +128,10 @@ pub(crate) fn apply(
         name: &order.file,
         text: &text,
         by,
-        action: "apply",
+        action: match order.confirm_s {
+            Some(_) => TRIED,
+            None => APPLIED,
+        },
     };
     match order.confirm_s {
         None => change.put_in_force(shared),
@@ -146,6 +149,7 @@ pub(crate) fn confirm(shared: &Shared, by: &str) -> Result<String, String> {
     change.staged.put_in_place().map_err(|error| {
         format!("the change stays in force, but {own} cannot be replaced: {error}; write it there yourself, or a start goes back")
     })?;
+    shared.changes.history.lock().confirm();
     tracing::info!(by, "configuration confirmed");
     Ok(format!("confirmed: {own} has the configuration"))
 }

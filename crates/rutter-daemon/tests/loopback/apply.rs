@@ -161,6 +161,26 @@ fn a_daemon_that_was_started_with_a_pipe_refuses_a_reload() {
     assert_refused(&apply(&folder, "", None, None), "regular file");
 }
 
+/// Nobody wanted the configuration that was never confirmed, so no rollback leads to it.
+#[test]
+fn a_start_before_the_confirmation_is_recorded_as_the_way_back() {
+    let folder = Folder::new("tried");
+    let (daemon, _) = start(&folder, 2, &two_members(""));
+    let new = two_members("hold-time = \"30s\"");
+    assert_done(&apply(&folder, &new, Some(600), None));
+    assert_eq!(history(&folder)[1].action, "apply, not confirmed");
+    drop(daemon);
+    let (_daemon, _) = start(&folder, 2, &two_members(""));
+    let rows = history(&folder);
+    let action = &rows.last().expect("the start").action;
+    assert_eq!(action, "went back: started again before the confirmation");
+    let answer = ask(&folder, Request::Rollback { number: None });
+    assert_refused(&answer, "went back by itself already");
+    assert_done(&apply(&folder, &new, Some(600), None));
+    assert_done(&ask(&folder, Request::Confirm));
+    assert_eq!(history(&folder).last().expect("a row").action, "apply");
+}
+
 #[test]
 fn errors_name_the_file_that_was_to_be_applied_or_the_number() {
     let folder = Folder::new("applied-errors");
