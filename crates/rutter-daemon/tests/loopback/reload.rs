@@ -180,7 +180,7 @@ fn a_tcp_ao_key_changes_on_the_living_connection_or_the_kernel_has_none() {
     if let Err(why) = rutter_daemon::check_tcp_ao(&config.config) {
         assert!(why.contains("tcp-ao: this kernel has no TCP-AO"), "{why}");
         let answer = ask(&folder, Request::Reload);
-        let Some(Line::Error { message }) = answer.last() else {
+        let Some(Line::Error { message, .. }) = answer.last() else {
             panic!("{answer:?}");
         };
         assert!(
