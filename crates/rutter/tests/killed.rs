@@ -153,7 +153,7 @@ impl Killed {
         let mut lines = lines.ok()?;
         match lines.pop()? {
             Line::Done(_) => Some(lines),
-            Line::Error { message } => panic!("round {}: {message}", self.round),
+            Line::Error { message, .. } => panic!("round {}: {message}", self.round),
             _ => None,
         }
     }
