@@ -52,6 +52,9 @@ _rutter() {
             rutter,export)
                 cmd="rutter__subcmd__export"
                 ;;
+            rutter,grpc)
+                cmd="rutter__subcmd__grpc"
+                ;;
             rutter,history)
                 cmd="rutter__subcmd__history"
                 ;;
@@ -152,7 +155,7 @@ _rutter() {
 
     case "${cmd}" in
         rutter)
-            opts="-h -V --socket --json --color --help --version run init check import diff shadow reload upgrade apply confirm rollback history show explain lookup enrich export clear source log stop top completion demo collect mrt sql replay bench"
+            opts="-h -V --socket --json --color --help --version run init check import diff shadow reload upgrade apply confirm rollback history show explain lookup enrich export clear source log stop top completion demo collect grpc mrt sql replay bench"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -564,6 +567,28 @@ _rutter() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rutter__subcmd__grpc)
+            opts="-V --socket --json --color --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --socket)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

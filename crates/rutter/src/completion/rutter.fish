@@ -56,6 +56,7 @@ complete -c rutter -n "__fish_rutter_needs_command" -f -a "top" -d 'Show session
 complete -c rutter -n "__fish_rutter_needs_command" -f -a "completion" -d 'Print a script with which a shell completes commands and options'
 complete -c rutter -n "__fish_rutter_needs_command" -f -a "demo" -d 'Start a route server and built-in speakers that announce a full table'
 complete -c rutter -n "__fish_rutter_needs_command" -f -a "collect" -d 'Collect routes by BGP, BMP and MRT; serve SQL, archives, databases and streams'
+complete -c rutter -n "__fish_rutter_needs_command" -f -a "grpc" -d 'Answer gRPC: sessions, routes, explanations, look-ups, changes, and control'
 complete -c rutter -n "__fish_rutter_needs_command" -f -a "mrt" -d 'Print the routes of MRT files'
 complete -c rutter -n "__fish_rutter_needs_command" -f -a "sql" -d 'Answer one SQL query, over the live table or over files'
 complete -c rutter -n "__fish_rutter_needs_command" -f -a "replay" -d 'Play MRT files to a BGP daemon'
@@ -445,6 +446,12 @@ always\t'Always'
 never\t'Never'"
 complete -c rutter -n "__fish_rutter_using_subcommand collect" -l json -d 'Print JSON, one object a line, for programs'
 complete -c rutter -n "__fish_rutter_using_subcommand collect" -s V -l version -d 'Print version'
+complete -c rutter -n "__fish_rutter_using_subcommand grpc" -l socket -d 'The daemon\'s management socket [default: /run/rutter/rutter.sock, else that of a running demo]' -r -F
+complete -c rutter -n "__fish_rutter_using_subcommand grpc" -l color -d 'Use colors: auto, always or never. NO_COLOR in the environment turns them off' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'"
+complete -c rutter -n "__fish_rutter_using_subcommand grpc" -l json -d 'Print JSON, one object a line, for programs'
+complete -c rutter -n "__fish_rutter_using_subcommand grpc" -s V -l version -d 'Print version'
 complete -c rutter -n "__fish_rutter_using_subcommand mrt" -l socket -d 'The daemon\'s management socket [default: /run/rutter/rutter.sock, else that of a running demo]' -r -F
 complete -c rutter -n "__fish_rutter_using_subcommand mrt" -l color -d 'Use colors: auto, always or never. NO_COLOR in the environment turns them off' -r -f -a "auto\t'On a terminal'
 always\t'Always'

@@ -213,7 +213,7 @@ never\:"Never"))' \
 '--help[Print help]' \
 '-V[Print version]' \
 '--version[Print version]' \
-':file -- The new configuration; the daemon must be able to read it:_files' \
+':file -- The new configuration, which the daemon must be able to read; - or a pipe is read here:_files' \
 && ret=0
 ;;
 (confirm)
@@ -698,6 +698,18 @@ never\:"Never"))' \
 '*::arguments -- Arguments of the collector:_default' \
 && ret=0
 ;;
+(grpc)
+_arguments "${_arguments_options[@]}" : \
+'--socket=[The daemon'\''s management socket \[default\: /run/rutter/rutter.sock, else that of a running demo\]]:PATH:_files' \
+'--color=[Use colors\: auto, always or never. NO_COLOR in the environment turns them off]:WHEN:((auto\:"On a terminal"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON, one object a line, for programs]' \
+'-V[Print version]' \
+'--version[Print version]' \
+'*::arguments -- Arguments of the gRPC server:_default' \
+&& ret=0
+;;
 (mrt)
 _arguments "${_arguments_options[@]}" : \
 '--socket=[The daemon'\''s management socket \[default\: /run/rutter/rutter.sock, else that of a running demo\]]:PATH:_files' \
@@ -779,6 +791,7 @@ _rutter_commands() {
 'completion:Print a script with which a shell completes commands and options' \
 'demo:Start a route server and built-in speakers that announce a full table' \
 'collect:Collect routes by BGP, BMP and MRT; serve SQL, archives, databases and streams' \
+'grpc:Answer gRPC\: sessions, routes, explanations, look-ups, changes, and control' \
 'mrt:Print the routes of MRT files' \
 'sql:Answer one SQL query, over the live table or over files' \
 'replay:Play MRT files to a BGP daemon' \
@@ -852,6 +865,11 @@ _rutter__subcmd__export_commands() {
 _rutter__subcmd__export__subcmd__mmdb_commands() {
     local commands; commands=()
     _describe -t commands 'rutter export mmdb commands' commands "$@"
+}
+(( $+functions[_rutter__subcmd__grpc_commands] )) ||
+_rutter__subcmd__grpc_commands() {
+    local commands; commands=()
+    _describe -t commands 'rutter grpc commands' commands "$@"
 }
 (( $+functions[_rutter__subcmd__history_commands] )) ||
 _rutter__subcmd__history_commands() {
