@@ -160,7 +160,7 @@ fn load(shared: &Shared, file: Option<&Path>) -> Result<Config, ReloadError> {
 }
 
 /// Refuses a pipe: opening it would wait for a writer, while nobody else could change anything.
-fn check_regular(file: &Path) -> Result<(), ReloadError> {
+pub(crate) fn check_regular(file: &Path) -> Result<(), ReloadError> {
     match std::fs::metadata(file) {
         Ok(metadata) if !metadata.is_file() => Err(ReloadError::Other(format!(
             "{}: it is a pipe or device, which can be read only once; use a regular file",

@@ -442,7 +442,10 @@ fn go_back(shared: &Arc<Shared>, why: &str) -> Result<Diff, ReloadError> {
 
 fn own_file(shared: &Shared) -> Result<PathBuf, ReloadError> {
     match &shared.source {
-        Some(ConfigSource::File(file)) => Ok(file.clone()),
+        Some(ConfigSource::File(file)) => {
+            reload::check_regular(file)?;
+            Ok(file.clone())
+        }
         _ => Err(refused(
             "the daemon was not started with a file of its own, so there is none to replace",
         )),
