@@ -38,7 +38,7 @@ impl Client {
         self.send(Envelope::new(request))
     }
 
-    /// As [`Client::call`], for a user whom the audit log names beside this program.
+    /// As [`Client::call`], for a user that the audit log names beside this program.
     pub fn call_for(self, user: &str, request: Request) -> io::Result<Answer> {
         let mut envelope = Envelope::new(request);
         envelope.on_behalf_of = Some(user.to_owned());

@@ -24,7 +24,7 @@ pub struct Envelope {
     pub version: u32,
     /// The request to answer.
     pub request: Request,
-    /// The user for whom a program asks, for the audit log. The daemon cannot check it, and also records the program.
+    /// The user behind a program, for the audit log. The daemon cannot check it, and also records the program.
     #[serde(
         default,
         rename = "on-behalf-of",

@@ -57,7 +57,7 @@ impl Daemon {
         self.answer(request, None).await
     }
 
-    /// As [`Daemon::ask`], for a user whom the audit log of the daemon names.
+    /// As [`Daemon::ask`], for a user that the audit log of the daemon names.
     pub(crate) async fn ask_for(&self, user: &str, request: Request) -> Result<Answer, Status> {
         self.answer(request, Some(user.to_owned())).await
     }

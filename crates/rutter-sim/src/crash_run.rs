@@ -92,7 +92,7 @@ pub fn run_with_crashes(seed: u64, is_large: bool) -> CrashOutcome {
 }
 
 impl Fate {
-    /// One step of the world, and perhaps the last one of the server.
+    /// One step of the world. It can be the last one of the server.
     fn moment(&mut self, world: &mut World) -> Result<(), Crashed> {
         if self.faults {
             disturb(world);

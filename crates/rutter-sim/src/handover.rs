@@ -76,7 +76,7 @@ fn keep(records: &mut Vec<Vec<u8>>, record: &[u8]) -> Result<(), Infallible> {
     Ok(())
 }
 
-/// The server that another process makes of the records. `before` lends it what is no part of them: the bytes of the
+/// The server that another process creates from the records. `before` lends it what is no part of them: the bytes of the
 /// sockets and the clients that keep its routes.
 pub(crate) fn successor(
     before: &Server,

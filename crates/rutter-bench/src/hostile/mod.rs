@@ -367,7 +367,7 @@ impl Drop for End<'_> {
 const PAIRS: usize = 4;
 /// `max-memory` of each member, in bytes: Rutter's default.
 const MEMBER_MEMORY: u64 = 1 << 30;
-/// `max-memory` counts allocations. The allocator also holds free memory between them, and what waits to be sent comes and
+/// `max-memory` counts allocations. The allocator also holds free memory between them, and unsent messages come and
 /// goes: together 2 to 3 % of the routes' memory.
 const ALLOCATOR_PERCENT: u64 = 4;
 const QUIET: Duration = Duration::from_secs(3);

@@ -79,8 +79,7 @@ pub(crate) fn keys(list: &Item<'_>) -> Option<Vec<AoKey>> {
     Some(keys)
 }
 
-/// Returns whether an established session can change from one list of keys to the other: a key of both signs its segments
-/// meanwhile.
+/// Returns whether an established session can change from one list of keys to the other: both have a key in common.
 pub(crate) fn can_roll_over(old: &[AoKey], new: &[AoKey]) -> bool {
     let is_taken = |key: &AoKey| old.iter().any(|other| other != key && other.shares_id(key));
     new.iter().any(|key| old.contains(key)) && !new.iter().any(is_taken)

@@ -325,7 +325,7 @@ impl Successor {
         expected.map_err(|error| format!("the new process: {error}"))
     }
 
-    /// What an error of the connection means. If the new process ended, it may have said why.
+    /// What an error of the connection means. If the new process ended, it may have sent the reason.
     fn failure(&mut self, error: &io::Error) -> String {
         let mut why = Vec::new();
         let has_ended = error.kind() == io::ErrorKind::BrokenPipe;

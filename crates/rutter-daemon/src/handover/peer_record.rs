@@ -115,7 +115,7 @@ pub(super) fn write_in_table(peers: &[PeerSummary], out: &mut Writer) {
     }
 }
 
-/// Reads the neighbors of a table, but for those that this process's configuration lacks.
+/// Reads the neighbors of a table, except neighbors that the configuration of this process lacks.
 pub(super) fn read_in_table(
     config: &Config,
     record: &[u8],

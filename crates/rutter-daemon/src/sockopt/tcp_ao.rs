@@ -89,7 +89,7 @@ pub enum AoUse {
     Preferred,
 }
 
-/// Adds a key for a peer or a prefix of peers. From then on the kernel drops segments of these peers that no key signs.
+/// Adds a key for a peer or a prefix of peers. From then on the kernel drops unsigned segments of these peers.
 pub fn add(socket: BorrowedFd<'_>, scope: KeyScope, key: &AoKey, usage: AoUse) -> io::Result<()> {
     let secret = key.key.reveal();
     let value = TcpAoAdd {
@@ -289,7 +289,7 @@ mod tests {
         to.read_exact(&mut octet).expect("read");
     }
 
-    /// Where the kernel has TCP-AO, two ends sign, refuse other keys, and replace a key. Elsewhere the error says so.
+    /// Where the kernel has TCP-AO, two ends sign, refuse other keys, and replace a key. Elsewhere the error names the kernel.
     #[test]
     fn connections_are_signed_or_the_kernel_has_no_tcp_ao() {
         let [old, new] = [key(1, AoAlgorithm::HmacSha1), key(2, AoAlgorithm::AesCmac)];

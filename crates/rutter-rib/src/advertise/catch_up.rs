@@ -451,7 +451,7 @@ mod tests {
     /// All sequences of operations on one id, beside a twin that knows what the client holds.
     #[test]
     fn marks_know_what_a_client_may_hold() {
-        // What the client was sent, and what is there now: a number of a route, or none. What it may hold at most.
+        // The number of the route that the client was sent, and that of the present one. What it may hold at most.
         type Twin = (Option<u32>, Option<u32>, bool);
         fn explore(operations: &mut Vec<u8>, check: &impl Fn(&[u8])) {
             check(operations);

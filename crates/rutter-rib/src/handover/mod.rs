@@ -1,8 +1,8 @@
 //! The table as records, for a process that continues with it: the neighbors and their sessions, every route with its
 //! verdict, and what each client has yet to be sent.
 //!
-//! The records come in stages. The first has the whole table, each later one what has changed since. Others change the
-//! table meanwhile, but not during the last stage. So its length depends on how fast the table changes, not on its size.
+//! The records come in stages. The first has the whole table, each later one what has changed since. The
+//! table can change between them, but not during the last stage. So its length depends on how fast the table changes, not on its size.
 //!
 //! A record is a run of items. An item begins with its [`Tag`]. It never refers to an index of this process that is not
 //! itself in the records: routes name attribute sets and verdicts by the numbers that earlier items gave them.

@@ -58,7 +58,7 @@ impl SentSets {
         Ok(next)
     }
 
-    /// Writes what changes without a change of a route: the owners and audiences.
+    /// Writes owners and audiences, which change without a change of a route.
     pub(super) fn write_changes<E, S: FnMut(&[u8]) -> Result<(), E>>(
         &self,
         records: &mut Records<S>,

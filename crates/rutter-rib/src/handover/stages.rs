@@ -96,7 +96,7 @@ impl Moment {
 
 impl TableExport {
     /// Sends the table, or what has changed since the stage before, as records for
-    /// [`TableImport`](crate::TableImport). Others change the table meanwhile. Returns the number of destinations that
+    /// [`TableImport`](crate::TableImport). Others may change the table at the same time. Returns the number of destinations that
     /// were sent. The first error of `send` ends it.
     pub fn send_changes<E>(
         &mut self,

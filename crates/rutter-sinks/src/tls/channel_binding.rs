@@ -50,7 +50,7 @@ const FUNCTIONS: [(&[u8], &Algorithm); 8] = [
     (&[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x04], &SHA512),
 ];
 
-/// Returns the content of a DER element with this tag, and what follows it.
+/// Returns the content of a DER element with this tag, and the bytes behind it.
 fn element(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     let (first, der) = der.split_first()?;
     let (length, mut der) = der.split_first()?;

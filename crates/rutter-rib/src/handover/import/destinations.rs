@@ -268,7 +268,7 @@ fn sort(decision: &Decision<'_>, routes: &mut [Route]) -> Option<Keys> {
     (former != keys(routes)).then_some(former)
 }
 
-/// Sorts the routes of all destinations. Returns those that had another order, with that.
+/// Sorts the routes of all destinations. Returns the destinations that had another order, with that order.
 fn sort_all<K: Stored>(shard: &mut Shard, decision: &Decision<'_>) -> Vec<(Id, Keys)> {
     let mut sorted = Vec::new();
     for id in 0..shard.id_end(K::FAMILY) {

@@ -59,7 +59,7 @@ pub struct ImportedTable {
     pub sets: ImportedSets,
 }
 
-/// The attribute sets of a table that was read. Until they are released, those that no route uses stay in memory.
+/// The attribute sets of a table that was read. Until they are released, unused ones stay in memory too.
 pub struct ImportedSets(Vec<AttrSet>);
 
 impl Rib {
