@@ -80,7 +80,8 @@ const MECHANISMS: &[(&str, SaslMechanism)] = &[
     ("plain", SaslMechanism::Plain),
 ];
 
-/// Reads the keys. `encrypted` is true if the connection uses TLS.
+/// Reads the keys. `encrypted` is true if the connection uses TLS. A broker on this machine can announce others, which the
+/// client then logs in to: so the operator must choose plain text for all of them.
 pub(crate) fn sasl(section: &Section<'_>, way: Way, encrypted: bool) -> Option<Sasl> {
     if SASL.iter().all(|key| section.get(key.name).is_none()) {
         return None;
@@ -94,6 +95,11 @@ pub(crate) fn sasl(section: &Section<'_>, way: Way, encrypted: bool) -> Option<S
             item.error(
                 "everybody on the way to the broker could read the password",
                 "remove `tls = \"disable\"`, or write \"scram-sha-512\"",
+            );
+        } else if mechanism == SaslMechanism::Plain && !encrypted && section.get("tls").is_none() {
+            item.error(
+                "brokers on this machine may announce others, and everybody on the way to those could read the password",
+                "write `tls = \"disable\"` if all brokers are on this machine, or `tls = \"verify-full\"`, or \"scram-sha-512\"",
             );
         }
         Some(mechanism)

@@ -109,6 +109,7 @@ pub(crate) fn apply(
     order: &ApplyOrder,
     by: &str,
 ) -> Result<Applied, ReloadError> {
+    check_limits(order.confirm_s, order.max_loss)?;
     let _one_at_a_time = shared.reloading.lock();
     shared.changes.check_confirmed()?;
     let own = own_file(shared)?;
@@ -439,6 +440,27 @@ fn go_back(shared: &Arc<Shared>, why: &str) -> Result<Diff, ReloadError> {
         }
     }
 }
+
+/// Refuses limits that would never lead back.
+fn check_limits(confirm_s: Option<u64>, max_loss: Option<f64>) -> Result<(), ReloadError> {
+    if confirm_s.is_some_and(|seconds| !(1..=LONGEST_TRIAL_S).contains(&seconds)) {
+        return Err(refused(format!(
+            "the time for the confirmation is from 1 to {LONGEST_TRIAL_S} seconds"
+        )));
+    }
+    match max_loss {
+        Some(_) if confirm_s.is_none() => Err(refused(
+            "the largest loss needs a time for the confirmation: without it the configuration is kept at once",
+        )),
+        Some(loss) if !(0.0..=100.0).contains(&loss) => {
+            Err(refused("the largest loss is from 0 to 100 percent"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The longest time for a confirmation, seconds: a day.
+const LONGEST_TRIAL_S: u64 = 86_400;
 
 fn own_file(shared: &Shared) -> Result<PathBuf, ReloadError> {
     match &shared.source {

@@ -277,7 +277,7 @@ mod tests {
         }
         let wait = Duration::from_secs(2);
         client
-            .connect_timeout(&SocketAddr::from(address).into(), wait)
+            .connect_timeout(&address.into(), wait)
             .ok()?;
         let (server, _) = listener.accept().expect("accept");
         Some((client.into(), server))

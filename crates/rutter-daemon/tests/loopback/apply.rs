@@ -161,6 +161,25 @@ fn a_daemon_that_was_started_with_a_pipe_refuses_a_reload() {
     assert_refused(&apply(&folder, "", None, None), "regular file");
 }
 
+#[test]
+fn limits_that_never_lead_back_are_refused() {
+    let folder = Folder::new("limits");
+    let (_daemon, _) = start(&folder, 2, &two_members(""));
+    let new = two_members("hold-time = \"30s\"");
+    for seconds in [0, 86_401, u64::MAX] {
+        assert_refused(
+            &apply(&folder, &new, Some(seconds), None),
+            "from 1 to 86400",
+        );
+    }
+    for loss in [-1.0, 100.5] {
+        let answer = apply(&folder, &new, Some(60), Some(loss));
+        assert_refused(&answer, "from 0 to 100 percent");
+    }
+    assert_refused(&apply(&folder, &new, None, Some(2.0)), "needs a time");
+    assert_eq!(history(&folder).len(), 1);
+}
+
 /// Nobody wanted the configuration that was never confirmed, so no rollback leads to it.
 #[test]
 fn a_start_before_the_confirmation_is_recorded_as_the_way_back() {

@@ -216,6 +216,11 @@ impl<K: Stored> Edit<'_, K> {
     /// Frees a destination without routes.
     pub fn clear(&mut self, id: Id) {
         if self.clients.catching_up.is_empty() {
+            // It may still be kept since a catch-up that is over, and another prefix may get its id.
+            let kept = &mut self.clients.tombstones[K::FAMILY];
+            if !kept.is_empty() {
+                kept.remove(&id);
+            }
             self.table.remove(id);
         } else {
             self.clear_beside_catch_up(id);
