@@ -276,9 +276,7 @@ mod tests {
             add(client.as_fd(), scope(), key, usage).expect("a key");
         }
         let wait = Duration::from_secs(2);
-        client
-            .connect_timeout(&address.into(), wait)
-            .ok()?;
+        client.connect_timeout(&address.into(), wait).ok()?;
         let (server, _) = listener.accept().expect("accept");
         Some((client.into(), server))
     }
