@@ -22,6 +22,10 @@ pub(crate) struct Cli {
 
 /// The commands.
 #[derive(Subcommand, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a process has one or two of them"
+)]
 pub(crate) enum Command {
     /// Run a collector in the foreground until SIGTERM or Ctrl-C
     #[command(after_help = COLLECT)]

@@ -193,7 +193,7 @@ fn prefix_len(scope: KeyScope) -> u8 {
 mod tests {
     use std::io::{Read as _, Write as _};
     use std::mem::{offset_of, size_of};
-    use std::net::{SocketAddr, TcpListener, TcpStream};
+    use std::net::{TcpListener, TcpStream};
     use std::time::Duration;
 
     use rutter_config::Secret;

@@ -10,6 +10,10 @@ pub struct Url(pub(super) Database);
 
 /// The database that is filled.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a process has one or two of them"
+)]
 pub enum Place {
     /// `own`: a database that the benchmark starts.
     OwnServer,
