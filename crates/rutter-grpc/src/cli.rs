@@ -27,7 +27,7 @@ pub(crate) struct Cli {
     pub(crate) listen: SocketAddr,
     /// Ask the daemon on this socket
     ///
-    /// The read-only socket is enough: write `read-only-socket` in the section [daemon] of the daemon's configuration.
+    /// The read-only socket is enough: write `read-only-socket` in the section `daemon` of the daemon's configuration.
     #[arg(long, value_name = "PATH", default_value = "/run/rutter/read.sock")]
     pub(crate) socket: PathBuf,
     /// Also serve the methods that change the daemon, on this socket
