@@ -294,6 +294,44 @@ fn a_table_that_was_held_in_vain_goes_on() {
     assert_eq!(held, Some(50));
 }
 
+/// A prefix can be withdrawn for good between the end of a catch-up and the turn that frees what was kept for it.
+#[test]
+fn a_prefix_that_is_withdrawn_after_a_catch_up_is_gone() {
+    let mut world = World::new(3, 2, 1 << 20);
+    (0..2).for_each(|peer| world.up(peer, false));
+    // The attributes differ, so that the table does not fit into what a client is sent at once.
+    let announce_all = |world: &mut World, origin: u8| {
+        let prefixes: Vec<Prefix> = (0..4_000_u32)
+            .map(|n| format!("11.{}.{}.0/24", n / 256, n % 256))
+            .map(|prefix| prefix.parse().unwrap())
+            .collect();
+        for (prefix, med) in prefixes.iter().zip(0..) {
+            let attrs = Attrs {
+                path: vec![asn(0), 2],
+                origin,
+                med: Some(med),
+                communities: Vec::new(),
+            };
+            world.announce(0, &[*prefix], &attrs);
+        }
+        prefixes
+    };
+    let prefixes = announce_all(&mut world, 0);
+    world.up(2, true);
+    (0..20).for_each(|_| world.read(2, 4_096));
+    for prefix in &prefixes {
+        world.withdraw(0, &[*prefix]);
+    }
+    announce_all(&mut world, 1);
+    world.settle();
+    assert!(world.rib.has_leftovers(), "a client could hold a prefix");
+    // One stays, because an empty table forgets what was kept.
+    world.withdraw(0, &prefixes[..3_999]);
+    let mut transfer = Transfer::begin(&world);
+    let last = transfer.last_stage(&mut world).expect("a quiet table");
+    assert_eq!(read_here(&world, &transfer, &last), Ok(3));
+}
+
 /// Enough destinations for several pages and books. Between the stages some go and their places are reused, some move, and
 /// most stay.
 #[test]
