@@ -52,6 +52,33 @@ fn only_servers_on_this_machine_are_reached_in_plain_text_by_default() {
     }
 }
 
+/// A broker on this machine can announce others, which the client then logs in to.
+#[test]
+fn a_password_that_brokers_read_needs_tls_or_a_decision() {
+    let file = std::env::temp_dir().join(format!("rutter-sasl-{}", std::process::id()));
+    std::fs::write(&file, "secret").expect("write");
+    let login = format!(
+        "sasl-user = \"rutter\"\nsasl-password-file = \"{}\"",
+        file.display()
+    );
+    let kafka = "type = \"kafka\"\nbrokers = [\"localhost:9092\"]";
+    let with = |mechanism: &str| format!("{kafka}\n{login}\nsasl-mechanism = \"{mechanism}\"");
+    let plain = with("plain");
+    let router = "[router]\nasn = 64500\nrouter-id = \"192.0.2.1\"";
+    let text = format!("{router}\n[[sink]]\n{plain}\n");
+    let errors = Config::parse(&text, Path::new("/etc/rutter/rutter.toml")).expect_err("no tls");
+    assert_eq!(errors.len(), 1, "{errors:#?}");
+    assert_eq!(errors[0].key, "sink.sasl-mechanism");
+    assert!(
+        errors[0].message.contains("may announce others"),
+        "{errors:#?}"
+    );
+    assert_eq!(check(&format!("{plain}\ntls = \"disable\"")), None);
+    assert_eq!(check(&format!("{plain}\ntls = \"verify-full\"")), FULL);
+    assert_eq!(check(&with("scram-sha-512")), None);
+    std::fs::remove_file(&file).expect("remove");
+}
+
 #[test]
 fn the_configuration_decides() {
     let remote = "type = \"postgres\"\nhost = \"db.example.net\"";
