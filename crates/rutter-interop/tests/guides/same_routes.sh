@@ -41,11 +41,12 @@ END
     ip netns exec member$1 bird -c member$1.conf -s member$1.ctl
 }
 
-# Waits until each member has exactly the prefixes that it should have, and writes its routes to files, one on a line.
+# Waits until each member has exactly the routes that it should have, and writes them to files, one on a line. The
+# first AS number is part of it: until the last member has announced its routes, others are the best.
 received() {
     for member in 11 12 13; do
         tries=0
-        until routes $member >"$1.$member" && cut -d' ' -f1 "$1.$member" | cmp -s - prefixes.$member; do
+        until routes $member >"$1.$member" && first_as "$1.$member" | cmp -s - expected.$member; do
             tries=$((tries + 1))
             if [ $tries -gt 300 ]; then
                 echo "$1: member $member has these routes:"
@@ -64,13 +65,19 @@ routes() {
         sed '/^ *$/d; s/ *$//' | sort
 }
 
+# The prefix and the first AS number of each route of a file.
+first_as() {
+    sed 's/^\([^ ]*\) .*BGP\.as_path: \([0-9]*\).*/\1 \2/' "$1"
+}
+
 # Without those that the checks reject, that communities keep away, and that are the member's own. AS3312 may not have
-# the best route to 45.2.0.0/24, so it receives the second. $1 is what AS3311 receives for destinations where the best
-# route is its own.
+# the best route to 45.2.0.0/24, so it receives the second. The arguments are what AS3311 receives for destinations
+# where the best route is its own.
 expect() {
-    printf '%s\n' $1 45.12.0.0/24 45.13.0.0/24 45.67.1.0/24 | sort >prefixes.11
-    printf '%s\n' 45.1.0.0/24 45.13.0.0/24 45.2.0.0/24 45.66.0.0/24 >prefixes.12
-    printf '%s\n' 45.1.0.0/24 45.12.0.0/24 45.2.0.0/24 45.3.0.0/24 45.66.0.0/24 45.67.1.0/24 >prefixes.13
+    printf '%s\n' "$@" '45.12.0.0/24 3312' '45.13.0.0/24 3313' '45.67.1.0/24 3312' | sort >expected.11
+    printf '%s\n' '45.1.0.0/24 3311' '45.13.0.0/24 3313' '45.2.0.0/24 3313' '45.66.0.0/24 3311' >expected.12
+    printf '%s\n' '45.1.0.0/24 3311' '45.12.0.0/24 3312' '45.2.0.0/24 3311' '45.3.0.0/24 3311' '45.66.0.0/24 3311' \
+        '45.67.1.0/24 3312' >expected.13
 }
 
 network
@@ -140,8 +147,8 @@ other() {
 # OpenBGPD does not send a member the second best route if the best one is the member's own.
 step "$1"
 case $1 in
-openbgpd) expect "" ;;
-*) expect "45.1.0.0/24 45.2.0.0/24" ;;
+openbgpd) expect ;;
+*) expect '45.1.0.0/24 3312' '45.2.0.0/24 3313' ;;
 esac
 other "$1" 2>"$1.log" &
 server=$!
@@ -150,7 +157,7 @@ kill $server
 wait $server || true
 
 step Rutter
-expect "45.1.0.0/24 45.2.0.0/24"
+expect '45.1.0.0/24 3312' '45.2.0.0/24 3313'
 case $1 in
 arouteserver) set -- "$1" --arouteserver general.yml clients.yml --lan 192.0.2.0/24 --rtr 127.0.0.1:3323 ;;
 *) set -- "$1" rutter.toml ;;
