@@ -52,7 +52,7 @@ reasons! {
     /// The AS_PATH contains a bogon AS number.
     InvalidAsn = 7, "invalid-asn", "The AS_PATH contains a reserved, private or documentation AS number.";
     /// The AS_PATH contains a transit-free network.
-    TransitFreeAsn = 8, "transit-free-asn", "The AS_PATH contains a transit-free network, but no member provides transit to one.";
+    TransitFreeAsn = 8, "transit-free-asn", "The AS_PATH contains a transit-free network; members must not provide transit to one.";
     /// The origin AS is not in the AS-SET (IRR).
     OriginNotInAsSet = 9, "origin-not-in-as-set", "The origin AS is not in the neighbor's AS-SET.";
     /// The origin AS is not on the static allow list.

@@ -35,7 +35,7 @@ section! {
 }
 
 section! {
-    /// A BMP station that receives all collected routes. `rutter collect` only.
+    /// A BMP station to which a collector forwards everything that it collected. `rutter collect` only. See `[[bmp-station]]` for a route server.
     #[derive(Copy)]
     pub struct BmpTarget = "[[bmp-target]]" {
         /// The address of the station. The default port is 11019.
@@ -45,7 +45,7 @@ section! {
 }
 
 section! {
-    /// A BMP station (RFC 7854, 8671, 9069) to which this route server or router reports its sessions and tables, for example a Rutter with `[bmp]`. Rutter connects to it.
+    /// A BMP station (RFC 7854, 8671, 9069) to which a route server or router reports its own sessions and tables, for example a Rutter with `[bmp]`. Rutter connects to it.
     pub struct BmpStation = "[[bmp-station]]" {
         /// The address of the station. The default port is 11019.
         "address": "address, with or without port", default "required", reload AtOnce

@@ -22,7 +22,7 @@ section! {
         /// Time between refreshes. Only differences are applied.
         "refresh": "duration", default "`\"1h\"`", reload AtOnce
             => refresh_s: u32 = 3600, read |i| seconds(i, 60, 7 * 86_400).map(|s| s as u32);
-        /// How long data of a failing server stays in force. An older copy is reported, and stays in force too, because an empty filter would reject everything.
+        /// The age at which data of a failing server is reported as `stale`. It stays in force, because an empty filter would reject everything.
         "keep-last-good": "duration", default "`\"7d\"`", reload AtOnce
             => keep_last_good_s: u32 = 7 * 86_400, read |i| seconds(i, 0, 366 * 86_400).map(|s| s as u32);
         /// Refuse data that shrank by more than this share, until an operator accepts it.

@@ -165,7 +165,7 @@ pub const SECTIONS: &[SectionKeys] = &[
     ),
     with_session(
         "[[dynamic-neighbor]]",
-        "Neighbors without a section of their own that connect from a known network. They are always passive. With `import = \"checks\"` and `[irr]`, the registrations of the AS numbers in `asn` are requested at the start. Those of other neighbors are requested when they connect, for their own AS, but not for AS-SETs in `irr.peeringdb`; until they arrive, `checks.irr` rejects the routes.",
+        "Neighbors without a section of their own that connect from a known network. They are always passive. With `import = \"checks\"` and `[irr]`, Rutter requests the registrations of the AS numbers in `asn` at the start. It requests those of other neighbors when they connect, for their own AS only, not for AS-SETs in `irr.peeringdb`. Until they arrive, `checks.irr` rejects their routes.",
         neighbor::DYNAMIC,
     ),
 ];
