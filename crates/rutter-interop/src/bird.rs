@@ -62,7 +62,9 @@ impl Bird {
         write_file(&self.setup.folder.join("c.conf"), &text);
         let answer = crate::eventually("BIRD answers", || self.birdc(&["configure"]));
         assert!(
-            answer.contains("Reconfigured") || answer.contains("Reconfiguration in progress"),
+            answer.contains("Reconfigured")
+                || answer.contains("Reconfiguration in progress")
+                || answer.contains("Reconfiguration already in progress"),
             "{answer}\n{text}"
         );
     }

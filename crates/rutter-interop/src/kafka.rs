@@ -211,7 +211,7 @@ impl Kafka {
     fn reader(&self) -> Command {
         let mut command = Command::new("timeout");
         command
-            .arg("60")
+            .arg("300")
             .arg(program("kcat"))
             .args(["-q", "-b", &self.address(), "-e"])
             .args(["-f", "%p\\t%o\\t%k\\t%S\\t%s\\n"]);

@@ -66,10 +66,10 @@ impl Drop for Lab {
     }
 }
 
-/// Waits until the condition holds, at most 40 seconds; panics with its last error.
+/// Waits until the condition holds, at most three minutes; panics with its last error.
 #[track_caller]
 pub fn eventually<T>(what: &str, condition: impl FnMut() -> Result<T, String>) -> T {
-    eventually_within(Duration::from_secs(40), what, condition)
+    eventually_within(Duration::from_secs(180), what, condition)
 }
 
 /// Waits until the condition holds; panics with its last error after the timeout.

@@ -93,7 +93,7 @@ fn gobgp_restarts_gracefully() {
 
 #[test]
 fn routes_go_when_a_restarting_client_does_not_return() {
-    let change = |peer: &mut Peer| peer.graceful_restart_s = Some(5);
+    let change = |peer: &mut Peer| peer.graceful_restart_s = Some(20);
     let (_lab, _rutter, mut bird, watcher) = watched("", Bird::start, change);
     let all = routes(A, 2, 2);
     bird.announce(&all);

@@ -87,7 +87,7 @@ fn bgpdump_reads_the_archives() {
         })
         .collect();
     for kind in ["TABLE_DUMP2", "BGP4MP"] {
-        eventually_within(Duration::from_secs(30), kind, || {
+        eventually_within(Duration::from_secs(180), kind, || {
             match dumped(&folder, kind)? {
                 found if found == expected => Ok(()),
                 found => Err(format!("expected {expected:#?}\nfound {found:#?}")),

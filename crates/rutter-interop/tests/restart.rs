@@ -80,8 +80,9 @@ impl Exchange {
         let start = |n: usize| -> Client {
             let change = |peer: &mut Peer| {
                 peer.graceful_restart_s = Some(60);
-                // A daemon that was frozen and then connects, too, gives its session up for the other connection.
-                peer.passive = is_late(n);
+                // A daemon that was frozen and then connects, too, gives its session up for the other connection. So does
+                // a BIRD with Graceful Restart if the two connections collide.
+                peer.passive = is_late(n) || KINDS[n / 2] == "BIRD";
             };
             let setup = client(&lab, &rutter, host(n), asn(n), change);
             match KINDS[n / 2] {

@@ -76,6 +76,8 @@ fn a_terminal_shows_sessions_routes_and_explanations() {
     terminal.press("Enter");
     terminal.shows(&["why 45.11.2.128/25 is as it is", "rejected"]);
     terminal.press("Escape");
+    // Escape and a key that arrive together are another key.
+    terminal.shows(&["rejected routes of"]);
     terminal.press("a");
     terminal.shows(&["45.10.2.0/24"]);
     terminal.press("4");

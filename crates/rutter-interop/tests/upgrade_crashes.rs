@@ -93,7 +93,11 @@ impl Exchange {
         let keys = "passive = false";
         let members = (0..CLIENTS).map(|n| member(lab.address(host(n)), asn(n), keys));
         let mut rutter = Rutter::start(&lab, &members.collect::<String>());
-        let change = |peer: &mut Peer| peer.graceful_restart_s = Some(60);
+        // With two connections at once, a BIRD with Graceful Restart gives its session up for the other one.
+        let change = |peer: &mut Peer| {
+            peer.graceful_restart_s = Some(60);
+            peer.passive = true;
+        };
         let start = |n| Bird::start(client(&lab, &rutter, host(n), asn(n), change));
         let mut clients: Vec<Bird> = (0..CLIENTS).map(start).collect();
         for (n, speaker) in clients.iter_mut().enumerate() {

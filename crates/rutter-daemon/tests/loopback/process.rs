@@ -21,7 +21,7 @@ fn daemon_in_a_process() {
     let (_daemon, address) = start(&folder, 1, &member(1, 64501, ""));
     std::fs::write(folder.0.join("address.new"), address.to_string()).expect("write");
     std::fs::rename(folder.0.join("address.new"), folder.0.join("address")).expect("rename");
-    std::thread::sleep(Duration::from_secs(60));
+    std::thread::sleep(Duration::from_secs(600));
 }
 
 struct Process(Child);
@@ -33,7 +33,7 @@ impl Process {
         command.args(["--exact", "--ignored", "process::daemon_in_a_process"]);
         let child = command.env(FOLDER, &folder.0).spawn().expect("a process");
         let process = Process(child);
-        let until = Instant::now() + Duration::from_secs(20);
+        let until = Instant::now() + Duration::from_secs(120);
         while Instant::now() < until {
             if let Ok(text) = std::fs::read_to_string(folder.0.join("address")) {
                 return (process, text.parse().expect("an address"));

@@ -17,7 +17,7 @@ use rutter_wire::open::Open;
 use rutter_wire::{nlri, update};
 
 /// The longest wait for a message. A passing test takes milliseconds.
-const TIMEOUT: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A next hop outside of 127/8, which is never valid.
 const NEXT_HOP: [u8; 4] = [198, 51, 100, 7];
@@ -345,7 +345,7 @@ fn decode_nlri(bytes: &[u8]) -> Vec<Ipv4Prefix> {
 
 /// Waits until a condition holds.
 pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(20);
+    let end = Instant::now() + Duration::from_secs(120);
     while !holds() {
         assert!(Instant::now() < end, "{what}");
         std::thread::sleep(Duration::from_millis(20));

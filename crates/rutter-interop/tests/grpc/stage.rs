@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 
 use rutter_interop::rutter::{self, Rutter, member};
 use rutter_interop::{
@@ -108,7 +110,10 @@ impl Grpc {
 
 /// The SHA-256 of these bytes, in hexadecimal digits.
 pub fn sha256(bytes: &[u8]) -> String {
-    let file = std::env::temp_dir().join(format!("sha256-{}", std::process::id()));
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Relaxed);
+    let file = format!("sha256-{}-{number}", std::process::id());
+    let file = std::env::temp_dir().join(file);
     fs::write(&file, bytes).expect("a file");
     let text = output_of(Command::new(program("sha256sum")).arg(&file));
     let text = text.unwrap_or_else(|why| panic!("{why}"));

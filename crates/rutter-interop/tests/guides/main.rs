@@ -55,7 +55,7 @@ impl Folder {
         let mut command = Command::new("unshare");
         command.args(["--net", "--mount", "--pid", "--fork", "--kill-child"]);
         command.args(["sh", "-c"]).arg(
-            "mount -t proc proc /proc && mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /var/lib && ip link set lo up && exec timeout 120 sh $0",
+            "mount -t proc proc /proc && mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /var/lib && ip link set lo up && exec timeout 600 sh $0",
         );
         let command = command.arg(script).env("PATH", path).current_dir(&self.0);
         output_of(command).unwrap_or_else(|error| panic!("{error}"))

@@ -48,7 +48,7 @@ received() {
         tries=0
         until routes $member >"$1.$member" && first_as "$1.$member" | cmp -s - expected.$member; do
             tries=$((tries + 1))
-            if [ $tries -gt 300 ]; then
+            if [ $tries -gt 1200 ]; then
                 echo "$1: member $member has these routes:"
                 cat "$1.$member" "$1.log"
                 exit 1

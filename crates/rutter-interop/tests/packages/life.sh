@@ -17,7 +17,7 @@ start() {
     tries=0
     until rutter show status >/tmp/status 2>&1; do
         tries=$((tries + 1))
-        if [ $tries -gt 100 ] || ! kill -0 $daemon 2>/dev/null; then
+        if [ $tries -gt 1200 ] || ! kill -0 $daemon 2>/dev/null; then
             cat /tmp/status /tmp/daemon.log
             exit 1
         fi

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rutter_interop::output_of;
 use rutter_interop::rutter::program;
+use rutter_interop::{eventually, output_of};
 
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -47,9 +47,12 @@ fn the_packages_install_start_upgrade_and_leave() {
     packages(&folder.0, "0.1.0~test1", &["server"]);
     packages(&folder.0, "0.1.0~test2", &["server", "collector", "grpc"]);
 
-    let mut bootstrap = Command::new("mmdebstrap");
-    bootstrap.args(["--variant=essential", "--include=adduser", "bookworm"]);
-    output_of(bootstrap.arg(&clean)).unwrap();
+    eventually("a clean root", || {
+        let _ = fs::remove_dir_all(&clean);
+        let mut bootstrap = Command::new("mmdebstrap");
+        bootstrap.args(["--variant=essential", "--include=adduser", "bookworm"]);
+        output_of(bootstrap.arg(&clean))
+    });
     let life = clean.join("life.sh");
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/packages/life.sh");
     fs::copy(here, &life).unwrap();

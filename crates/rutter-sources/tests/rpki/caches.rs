@@ -121,8 +121,8 @@ fn caches_of_each_version_deliver() {
 #[test]
 fn faults_keep_the_data() {
     for (mode, error) in [
-        (Mode::Stall, "no answer for 0 s"),
-        (Mode::StallMidway, "no answer for 0 s"),
+        (Mode::Stall, "no answer for 1 s"),
+        (Mode::StallMidway, "no answer for 1 s"),
         (
             Mode::WrongLength,
             "it sent a PDU of type 4 with the wrong length 9",

@@ -95,7 +95,7 @@ pub fn settings(caches: &[&FakeCache]) -> RpkiSettings {
         limits: RtrLimits {
             notify_gap: Duration::from_millis(10),
             first_retry: Duration::from_millis(50),
-            idle_timeout: Duration::from_millis(500),
+            idle_timeout: Duration::from_millis(1_500),
             ..RtrLimits::default()
         },
         ..RpkiSettings::default()
@@ -117,7 +117,7 @@ pub fn wait_for_state(source: &RpkiSource, row: usize, state: SourceState) {
 
 #[track_caller]
 pub fn wait(mut condition: impl FnMut() -> bool, report: impl Fn() -> String) {
-    let end = Instant::now() + Duration::from_secs(20);
+    let end = Instant::now() + Duration::from_secs(120);
     while !condition() {
         assert!(Instant::now() < end, "{}", report());
         std::thread::sleep(Duration::from_millis(5));
