@@ -91,6 +91,13 @@ impl Entry {
         SetRef(self.kind_and_set & SetRef::MASK)
     }
 
+    /// Returns whether this is a route object, or a row of a list, with exactly this origin, which is not [`ANY_ORIGIN`].
+    #[inline]
+    pub fn registers(self, origin: u32) -> bool {
+        let kind = self.kind_and_set >> SetRef::BITS;
+        self.origin == origin && kind <= IrrKind::List as u32
+    }
+
     /// Returns whether two entries state the same, apart from their members and sources.
     pub fn describes_as(self, other: Entry) -> bool {
         self.kind() == other.kind()

@@ -147,6 +147,16 @@ impl<N: FamilyPrefix> FamilyTable<N> {
         }
     }
 
+    /// The entries of the prefix at a place; none if no prefix covers the wanted one.
+    #[inline]
+    pub fn entries_of(&self, place: Place) -> &[Entry] {
+        let Some((start, end)) = self.prefixes.values_at(place) else {
+            return &[];
+        };
+        let end = end.map_or(self.entries.len(), |end| *end as usize);
+        &self.entries[*start as usize..end]
+    }
+
     /// The entries of the prefix at a position.
     #[inline]
     fn entries_at(&self, position: usize) -> &[Entry] {

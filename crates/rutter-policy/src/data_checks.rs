@@ -22,6 +22,8 @@ pub(crate) struct DataChecks<'a> {
     pub(crate) is_left_out: bool,
     /// A check needs the validation state of the origin.
     needs_origin_state: bool,
+    /// A route that passes all checks gets no mark.
+    marks_nothing: bool,
 }
 
 /// The places of a prefix in outside data. All routes of the prefix share them.
@@ -59,6 +61,7 @@ impl<'a> DataChecks<'a> {
             is_left_out: compared.is_some() && irr.is_none() && must_have_data,
             needs_origin_state: settings.validates_origin()
                 || irr.is_some_and(|irr| irr.rules().roas),
+            marks_nothing: !settings.marks_accepted(),
         }
     }
 
@@ -90,6 +93,44 @@ impl<'a> DataChecks<'a> {
     /// The order of reasons is: origin not in AS-SET, prefix not in AS-SET, RPKI invalid, ASPA invalid.
     #[inline]
     pub(crate) fn conclude(
+        &self,
+        prefix: Prefix,
+        places: DataPlaces,
+        attributes: &AttrVerdict,
+        reject: Option<RejectReason>,
+    ) -> RouteVerdict {
+        if reject.is_none() && self.passes(prefix, places, attributes) {
+            return RouteVerdict::PLAIN;
+        }
+        self.conclude_in_full(prefix, places, attributes, reject)
+    }
+
+    /// Returns whether a route passes all checks and gets no mark, in the shortest way. `false` only means that this way does
+    /// not lead to a verdict.
+    #[inline]
+    fn passes(&self, prefix: Prefix, places: DataPlaces, attributes: &AttrVerdict) -> bool {
+        let is_usual = self.marks_nothing
+            && !self.is_left_out
+            && !attributes.changes_class()
+            && attributes.origin_state.is_none()
+            && attributes.path != Some(PathState::Invalid);
+        if !is_usual {
+            return false;
+        }
+        let origin = attributes.origin.map(|asn| asn.0);
+        if let Some(irr) = &self.irr {
+            let state = attributes.irr_origin.unwrap_or(OriginState::NotInSet);
+            if !irr.is_registered(places.irr, prefix, (origin, state)) {
+                return false;
+            }
+        }
+        let is_invalid =
+            |vrps: &Vrps| vrps.validate_at(places.vrps, prefix, origin) == Rov::Invalid;
+        !self.vrps().is_some_and(is_invalid)
+    }
+
+    /// [`Self::conclude`], with all facts.
+    fn conclude_in_full(
         &self,
         prefix: Prefix,
         places: DataPlaces,

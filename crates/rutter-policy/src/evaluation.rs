@@ -20,6 +20,23 @@ pub struct Evaluation<'a> {
     checks: DataChecks<'a>,
 }
 
+/// The places of up to [`LANES`] prefixes in outside data.
+pub struct LanePlaces {
+    vrps: [Place; LANES],
+    irr: [Place; LANES],
+}
+
+impl LanePlaces {
+    /// The places of the prefix with this number below [`LANES`].
+    #[inline]
+    pub fn of(&self, lane: usize) -> DataPlaces {
+        DataPlaces {
+            vrps: self.vrps[lane % LANES],
+            irr: self.irr[lane % LANES],
+        }
+    }
+}
+
 /// A prefix type that outside data can be searched for.
 pub trait DataPrefix: Copy + Into<Prefix> {
     /// The places of prefixes among the VRPs.
@@ -74,19 +91,19 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// Finds the places of up to [`LANES`] prefixes in outside data.
-    pub fn locate_all<K: DataPrefix>(&self, prefixes: &[K]) -> [DataPlaces; LANES] {
-        let (mut vrps, mut irr) = ([Place::default(); LANES], [Place::default(); LANES]);
+    /// Finds the places of up to [`LANES`] prefixes in outside data, in the order of the prefixes.
+    pub fn locate_all<K: DataPrefix>(&self, prefixes: &[K]) -> LanePlaces {
+        let mut places = LanePlaces {
+            vrps: [Place::default(); LANES],
+            irr: [Place::default(); LANES],
+        };
         if let Some(data) = self.checks.vrps() {
-            K::locate_in_vrps(data, prefixes, &mut vrps);
+            K::locate_in_vrps(data, prefixes, &mut places.vrps);
         }
         if let Some(data) = self.checks.irr() {
-            K::locate_in_irr(data, prefixes, &mut irr);
+            K::locate_in_irr(data, prefixes, &mut places.irr);
         }
-        std::array::from_fn(|lane| DataPlaces {
-            vrps: vrps[lane],
-            irr: irr[lane],
-        })
+        places
     }
 
     /// As [`ImportPolicy::conclude`] for a prefix whose places are known.

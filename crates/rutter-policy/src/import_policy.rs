@@ -45,7 +45,7 @@ pub struct AttrVerdict {
 impl AttrVerdict {
     /// Returns whether the attributes alone may give a route another class than the plain one.
     #[inline]
-    fn changes_class(&self) -> bool {
+    pub(crate) fn changes_class(&self) -> bool {
         self.blackhole || self.add_otc
     }
 }

@@ -232,6 +232,15 @@ impl ImportSettings {
         !self.custom_marks.is_empty() || !self.marked_prefixes.is_empty()
     }
 
+    /// Returns whether a route that passes the checks of outside data may get a mark.
+    pub(crate) fn marks_accepted(&self) -> bool {
+        self.marks_routes()
+            || self.mark_irr_state
+            || self.irr_invalid == CheckAction::Tag
+            || !self.marked_origins.is_empty()
+            || !self.marked_paths.is_empty()
+    }
+
     /// The number under which the neighbor's routes are compared with IRR data, if they are.
     pub fn irr_member(&self) -> Option<IrrMember> {
         let wanted = self.irr_invalid != CheckAction::Off || self.mark_irr_state;

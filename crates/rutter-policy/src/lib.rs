@@ -46,7 +46,7 @@ pub use class::{Class, IrrPrefix};
 pub use class_tags::{ClassTag, TagState, Tags};
 pub use custom_marks::CustomMarks;
 pub use data_checks::DataPlaces;
-pub use evaluation::{DataPrefix, Evaluation, LANES};
+pub use evaluation::{DataPrefix, Evaluation, LANES, LanePlaces};
 pub use export_policy::{Action, ActionCommunity, ExportPolicy, ExportSettings, WellKnown};
 pub use filter::{
     AddedCommunity, AsPathList, AsPathPatternError, COMBINATIONS, ChangesId, Combinations,

@@ -1,4 +1,4 @@
-//! Many routes side by side against one after the other.
+//! Many routes side by side against one after the other, and the shortest way to a verdict against the full one.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use proptest::prelude::*;
 use rutter_irr::{IrrBuilder, IrrKind, IrrMember, IrrRules, ListEntry};
 use rutter_net::{Asn, Ipv4Prefix, Ipv6Prefix, Prefix};
 use rutter_policy::{
-    AttrVerdict, CheckAction, DataPrefix, FilterData, ImportPolicy, ImportSettings, LANES,
-    RejectReason, RouteVerdict,
+    AttrVerdict, CheckAction, Class, CustomMarks, DataPrefix, FilterData, ImportPolicy,
+    ImportSettings, LANES, RejectReason, RouteVerdict,
 };
-use rutter_rpki::{Rov, Vrp, Vrps};
+use rutter_rpki::{PathState, Rov, Vrp, Vrps};
 
 const MEMBER: IrrMember = IrrMember(1);
 
@@ -73,7 +73,7 @@ fn rules() -> impl Strategy<Value = IrrRules> {
     })
 }
 
-fn policy() -> impl Strategy<Value = ImportPolicy> {
+fn settings() -> impl Strategy<Value = ImportSettings> {
     let action = || {
         prop_oneof![
             Just(CheckAction::Off),
@@ -83,26 +83,35 @@ fn policy() -> impl Strategy<Value = ImportPolicy> {
         ]
     };
     (action(), action(), any::<[bool; 3]>()).prop_map(|(rpki, irr, [marks, irr_marks, tags])| {
-        ImportPolicy::new(ImportSettings {
+        ImportSettings {
             rpki_invalid: rpki,
+            aspa_invalid: rpki,
             marked_origins: if marks { vec![Rov::Valid] } else { vec![] },
             irr_member: Some(MEMBER),
             irr_invalid: irr,
             mark_irr_state: irr_marks,
             tag_rejected: tags,
             ..ImportSettings::default()
-        })
+        }
     })
 }
 
 fn attributes() -> impl Strategy<Value = AttrVerdict> {
-    (0_u32..6, any::<[bool; 3]>()).prop_map(|(origin, [blackhole, received, reject])| AttrVerdict {
-        origin: Some(Asn(origin)).filter(|asn| asn.0 > 0),
-        origin_state: received.then_some(Rov::Invalid),
-        reject: reject.then_some(RejectReason::FirstAs),
-        blackhole,
-        ..AttrVerdict::default()
-    })
+    (0_u32..6, 0_usize..4, any::<[bool; 3]>()).prop_map(
+        |(origin, path, [blackhole, received, reject])| AttrVerdict {
+            origin: Some(Asn(origin)).filter(|asn| asn.0 > 0),
+            origin_state: received.then_some(Rov::Invalid),
+            reject: reject.then_some(RejectReason::FirstAs),
+            path: [
+                None,
+                Some(PathState::Unknown),
+                Some(PathState::Invalid),
+                Some(PathState::Valid),
+            ][path],
+            blackhole,
+            ..AttrVerdict::default()
+        },
+    )
 }
 
 fn together<K: DataPrefix>(
@@ -116,7 +125,7 @@ fn together<K: DataPrefix>(
     let prefixes: Vec<K> = routes.iter().map(|route| route.0).collect();
     let places = prefixes.chunks(LANES).flat_map(|prefixes| {
         let places = evaluation.locate_all(prefixes);
-        places.into_iter().take(prefixes.len())
+        (0..prefixes.len()).map(move |lane| places.of(lane))
     });
     let routes = prefixes.iter().zip(&attributes).zip(places);
     let conclude = |((prefix, attributes), places): ((&K, &AttrVerdict), _)| {
@@ -141,12 +150,41 @@ proptest! {
     fn routes_side_by_side_have_the_verdicts_of_single_ones(
         rows in rows(),
         rules in proptest::option::weighted(0.9, rules()),
-        policy in policy(),
+        settings in settings(),
+        ipv4 in vec((ipv4(), attributes()), 0..100),
+        ipv6 in vec((ipv6(), attributes()), 0..100),
+    ) {
+        let (data, policy) = (data(&rows, rules), ImportPolicy::new(settings));
+        prop_assert_eq!(together(&policy, &data, &ipv4), one_by_one(&policy, &data, &ipv4));
+        prop_assert_eq!(together(&policy, &data, &ipv6), one_by_one(&policy, &data, &ipv6));
+    }
+
+    /// A policy with a mark finds out all facts of a route; one without marks takes the shortest way.
+    #[test]
+    fn the_shortest_way_leads_to_the_same_verdict(
+        rows in rows(),
+        rules in proptest::option::weighted(0.9, rules()),
+        settings in settings(),
         ipv4 in vec((ipv4(), attributes()), 0..100),
         ipv6 in vec((ipv6(), attributes()), 0..100),
     ) {
         let data = data(&rows, rules);
-        prop_assert_eq!(together(&policy, &data, &ipv4), one_by_one(&policy, &data, &ipv4));
-        prop_assert_eq!(together(&policy, &data, &ipv6), one_by_one(&policy, &data, &ipv6));
+        let marked = ImportPolicy::new(ImportSettings {
+            custom_marks: CustomMarks::of(0),
+            ..settings.clone()
+        });
+        let policy = ImportPolicy::new(settings);
+        let unmarked = |verdict: RouteVerdict| match verdict {
+            RouteVerdict::Accepted { class, least_preferred } => RouteVerdict::Accepted {
+                class: Class { custom: CustomMarks::NONE, ..class },
+                least_preferred,
+            },
+            rejected => rejected,
+        };
+        let in_full = |verdicts: Vec<RouteVerdict>| -> Vec<RouteVerdict> {
+            verdicts.into_iter().map(unmarked).collect()
+        };
+        prop_assert_eq!(together(&policy, &data, &ipv4), in_full(together(&marked, &data, &ipv4)));
+        prop_assert_eq!(together(&policy, &data, &ipv6), in_full(together(&marked, &data, &ipv6)));
     }
 }

@@ -1,14 +1,14 @@
 //! The table without sockets: P peers announce a table in UPDATEs of about five prefixes, and one more client
 //! receives the best routes. Prints nanoseconds and bytes a route.
 //!
-//! `cargo bench -p rutter-rib --bench pipeline -- [PEERS] [PREFIXES] [SHARDS] [unique]`; with `unique` each peer has
-//! prefixes of its own.
+//! `cargo bench -p rutter-rib --bench pipeline -- [PEERS] [PREFIXES] [SHARDS] [unique] [checks]`; with `unique` each
+//! peer has prefixes of its own, and with `checks` routes are compared with IRR data and VRPs.
 
 use std::time::Instant;
 
 mod exchange;
 
-use exchange::{drain, neighbor, session, updates};
+use exchange::{checked_neighbor, drain, neighbor, outside_data, session, updates};
 use rutter_net::PerFamily;
 use rutter_rib::*;
 use rutter_wire::frame;
@@ -65,20 +65,27 @@ fn main() {
     let prefixes = args.get(1).copied().unwrap_or(1_000_000);
     let shards = args.get(2).copied().unwrap_or(1) as usize;
     let unique = std::env::args().any(|arg| arg == "unique");
-    let inputs: Vec<Vec<Vec<u8>>> = (0..peers)
-        .map(|peer| {
-            reads(&updates(
-                peer,
-                prefixes,
-                if unique { peer * prefixes } else { 0 },
-            ))
-        })
+    let first = |peer| if unique { peer * prefixes } else { 0 };
+    let bodies: Vec<Vec<Vec<u8>>> = (0..peers)
+        .map(|peer| updates(peer, prefixes, first(peer)))
         .collect();
+    let has_checks = std::env::args().any(|arg| arg == "checks");
+    let data = has_checks.then(|| outside_data(&bodies));
+    let inputs: Vec<Vec<Vec<u8>>> = bodies.iter().map(|bodies| reads(bodies)).collect();
+    drop(bodies);
     let before = resident();
     let rib = exchange::rib(shards);
+    let member = if has_checks {
+        checked_neighbor
+    } else {
+        neighbor
+    };
+    if let Some(data) = data {
+        rib.replace_filter_data(data, || {});
+    }
     let mut streams: Vec<ClientStream> = (0..=peers)
         .map(|peer| {
-            let id = rib.add_neighbor(neighbor(peer)).expect("few neighbors");
+            let id = rib.add_neighbor(member(peer)).expect("few neighbors");
             rib.session_up(id, session(peer)).expect("a client")
         })
         .collect();

@@ -8,7 +8,7 @@ mod exchange;
 
 use std::hint::black_box;
 
-use exchange::{Random, drain, neighbor, rib, session, updates};
+use exchange::{Random, checked_neighbor, drain, neighbor, outside_data, rib, session, updates};
 use rutter_lpm::{PrefixMap, Profile};
 use rutter_net::{Ipv4Prefix, PerFamily};
 use rutter_rib::*;
@@ -23,6 +23,7 @@ fn main() {
     codec(&bodies[0]);
     decisions(&bodies[0][0]);
     table(&bodies);
+    checked(&bodies);
     lookups();
 }
 
@@ -138,6 +139,18 @@ fn table(bodies: &[Vec<Vec<u8>>]) {
     drop(snapshot);
 }
 
+/// A member announces routes that are compared with IRR data and VRPs.
+fn checked(bodies: &[Vec<Vec<u8>>]) {
+    let rib = rib(1);
+    rib.replace_filter_data(outside_data(bodies), || {});
+    let id = rib.add_neighbor(checked_neighbor(0)).expect("a neighbor");
+    let _stream = rib.session_up(id, session(0)).expect("a client");
+    let mut batch = Batch::new();
+    push(&rib, &mut batch, 0, &bodies[0]);
+    step_commit_checked(&rib, &mut batch);
+    report("step_commit_checked", PREFIXES as usize, "route");
+}
+
 /// Two routes that differ in nothing but their peers.
 fn decisions(body: &[u8]) {
     let block = update::split(body).unwrap_or_default().attributes;
@@ -176,6 +189,12 @@ fn push(rib: &Rib, batch: &mut Batch, peer: u16, bodies: &[Vec<u8>]) {
 fn step_commit_first(rib: &Rib, batch: &mut Batch) {
     rib.commit(batch);
     black_box("commit_first");
+}
+
+#[inline(never)]
+fn step_commit_checked(rib: &Rib, batch: &mut Batch) {
+    rib.commit(batch);
+    black_box("commit_checked");
 }
 
 #[inline(never)]

@@ -1,5 +1,7 @@
 //! The VRPs of one address family.
 
+use std::ops::Range;
+
 use rutter_lpm::{FrozenMap, Net, Place, prefetch};
 use rutter_net::Prefix;
 
@@ -74,10 +76,16 @@ impl<N: Net + Into<Prefix>> FamilyVrps<N> {
     #[inline]
     pub fn validate(&self, place: Place, prefix: N, origin: Option<u32>) -> Rov {
         let mut state = Rov::NotFound;
-        let covering = self.prefixes.covering_from(place);
-        for vrp in covering.flat_map(|(position, prefix)| self.vrps_at(position, prefix)) {
-            if vrp.matches(prefix.prefix_len(), origin) {
-                return Rov::Valid;
+        let len = prefix.prefix_len();
+        // AS 0 matches no route (RFC 6483 §4).
+        let origin = origin.filter(|asn| *asn != 0);
+        for (position, _) in self.prefixes.covering_from(place) {
+            let range = self.range_at(position);
+            let (asns, max_lens) = (&self.asns[range.clone()], &self.max_lens[range]);
+            for (asn, max_len) in asns.iter().zip(max_lens) {
+                if origin == Some(*asn) && len <= *max_len {
+                    return Rov::Valid;
+                }
             }
             state = Rov::Invalid;
         }
@@ -111,20 +119,24 @@ impl<N: Net + Into<Prefix>> FamilyVrps<N> {
     }
 
     #[inline]
-    fn vrps_at(&self, position: usize, prefix: N) -> impl Iterator<Item = Vrp> + use<'_, N> {
+    fn range_at(&self, position: usize) -> Range<usize> {
         let start = |position| {
             self.prefixes
                 .value_at(position)
                 .map(|start| *start as usize)
         };
-        let from = start(position).unwrap_or(self.len());
-        let to = start(position + 1).unwrap_or(self.len());
+        let end = start(position + 1).unwrap_or(self.len());
+        start(position).unwrap_or(end)..end
+    }
+
+    #[inline]
+    fn vrps_at(&self, position: usize, prefix: N) -> impl Iterator<Item = Vrp> + use<'_, N> {
         let vrp = move |at: usize| Vrp {
             prefix: prefix.into(),
             max_len: self.max_lens[at],
             asn: self.asns[at],
         };
-        (from..to).map(vrp)
+        self.range_at(position).map(vrp)
     }
 }
 

@@ -4,11 +4,16 @@ use std::io::IoSlice;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
+use rutter_irr::{IrrBuilder, IrrMember, IrrRules, ListEntry};
 use rutter_net::{Asn, Ipv4Prefix, PerFamily};
-use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportRule, ImportSettings};
+use rutter_policy::{
+    CheckAction, ExportPolicy, ExportSettings, FilterData, ImportPolicy, ImportRule,
+    ImportSettings, NextHopRule,
+};
 use rutter_rib::*;
-use rutter_wire::attr::{self, code};
-use rutter_wire::nlri;
+use rutter_rpki::{Vrp, Vrps};
+use rutter_wire::attr::{self, AttrContext, code};
+use rutter_wire::{nlri, update};
 
 /// A table without neighbors.
 pub fn rib(shards: usize) -> Rib {
@@ -48,6 +53,81 @@ pub fn neighbor(peer: u32) -> Neighbor {
         client: Default::default(),
         role: None,
     }
+}
+
+/// A member whose routes are checked, also against IRR data and VRPs.
+pub fn checked_neighbor(peer: u32) -> Neighbor {
+    let neighbor = neighbor(peer);
+    Neighbor {
+        import: Arc::new(ImportPolicy::new(ImportSettings {
+            local_asn: neighbor.local_asn,
+            peer_asn: neighbor.remote_asn,
+            next_hop: NextHopRule::Any,
+            irr_member: Some(IrrMember(peer as u16)),
+            irr_invalid: CheckAction::Reject,
+            rpki_invalid: CheckAction::Reject,
+            ..ImportSettings::default()
+        })),
+        ..neighbor
+    }
+}
+
+/// IRR data in which all routes of the members are registered, and VRPs for half of the prefixes.
+pub fn outside_data(bodies_of_peers: &[Vec<Vec<u8>>]) -> Arc<FilterData> {
+    let rules = IrrRules {
+        origin: true,
+        prefix: true,
+        ..IrrRules::default()
+    };
+    let (mut builder, mut vrps) = (IrrBuilder::new(), Vec::new());
+    for (bodies, peer) in bodies_of_peers.iter().zip(0_u16..) {
+        let member = IrrMember(peer);
+        let routes: Vec<(Ipv4Prefix, u32)> = bodies.iter().flat_map(|body| routes(body)).collect();
+        builder.add_member(member, 1_000 + u32::from(peer), rules);
+        builder.add_origins(
+            member,
+            "AS-MEMBER",
+            routes.iter().map(|(_, origin)| *origin),
+        );
+        let rows = routes.iter().map(|(prefix, origin)| ListEntry {
+            origin: Some(*origin),
+            ..ListEntry::from(rutter_net::Prefix::V4(*prefix))
+        });
+        builder.add_list(member, "list", rows);
+        let half = routes
+            .iter()
+            .filter(|(prefix, _)| prefix.bits() >> 8 & 1 == 0);
+        vrps.extend(half.map(|(prefix, asn)| Vrp {
+            prefix: (*prefix).into(),
+            max_len: prefix.len(),
+            asn: *asn,
+        }));
+    }
+    Arc::new(FilterData {
+        vrps: Some(Arc::new(Vrps::from_vrps(vrps).expect("lengths are right"))),
+        irr: Some(Arc::new(builder.build().expect("it fits"))),
+        ..FilterData::default()
+    })
+}
+
+/// The prefixes of an UPDATE with the origin of its path.
+fn routes(body: &[u8]) -> Vec<(Ipv4Prefix, u32)> {
+    let sections = update::split(body).expect("an UPDATE");
+    let context = AttrContext {
+        as4: true,
+        external: true,
+        accept_as_set: false,
+        has_ipv4_nlri: true,
+    };
+    let parsed = attr::parse(sections.attributes, &context, &mut Vec::new());
+    let path = parsed.as_path();
+    let origin = path.and_then(|path| path.origin()).expect("a path");
+    let mut prefixes = Vec::new();
+    nlri::parse_ipv4(sections.nlri, false, &mut prefixes).expect("prefixes");
+    prefixes
+        .iter()
+        .map(|(_, prefix)| (*prefix, origin.0))
+        .collect()
 }
 
 /// The parameters of a member's session.

@@ -34,23 +34,26 @@ impl<'a> LaterChecks<'a> {
 
     /// Concludes the evaluation of operations, whose verdicts are those of the first checks.
     pub fn conclude<K: Stored>(&self, ops: &mut [Op<K>]) {
-        let mut announced = ops.iter_mut().filter(|op| op.set != WITHDRAW);
-        loop {
-            let next: SmallVec<[&mut Op<K>; LANES]> = announced.by_ref().take(LANES).collect();
-            if next.is_empty() {
-                return;
+        for ops in ops.chunks_mut(LANES) {
+            // The prefixes of a few withdrawals among announcements are located, too. That costs less than to leave them out.
+            if ops.iter().any(|op| op.set != WITHDRAW) {
+                self.conclude_together(ops);
             }
-            self.conclude_together(next);
         }
     }
 
-    fn conclude_together<K: Stored>(&self, ops: SmallVec<[&mut Op<K>; LANES]>) {
+    fn conclude_together<K: Stored>(&self, ops: &mut [Op<K>]) {
         let prefixes: SmallVec<[K; LANES]> = ops.iter().map(|op| op.prefix).collect();
         let places = self.evaluation.locate_all(&prefixes);
-        for (op, places) in ops.into_iter().zip(places) {
-            let of_set = &self.verdicts[op.set as usize];
+        for (lane, op) in ops.iter_mut().enumerate() {
+            // A withdrawal names no attribute set.
+            let Some(of_set) = self.verdicts.get(op.set as usize) else {
+                continue;
+            };
             let (prefix, reject) = (op.prefix.into(), op.verdict.reject());
-            let verdict = self.evaluation.conclude(prefix, places, of_set, reject);
+            let verdict = self
+                .evaluation
+                .conclude(prefix, places.of(lane), of_set, reject);
             op.state = state_under(op.state, verdict);
             op.verdict = self.classes.verdict(verdict);
         }
