@@ -95,6 +95,12 @@ impl Receiver {
         if connection.connecting || !connection.readable {
             return false;
         }
+        if driver.must_wait(key.slot) {
+            return true;
+        }
+        let Some(connection) = driver.peers.connection_mut(key) else {
+            return false;
+        };
         let mut input = std::mem::take(&mut self.input);
         let small_until_ms = &driver.shared.small_shares_until_ms;
         let share = match driver.now_ms < small_until_ms.load(Ordering::Relaxed) {

@@ -168,6 +168,13 @@ impl SessionDriver {
         deadline.is_some_and(|at| at <= self.now_ms)
     }
 
+    /// Returns whether the next session of a neighbor waits until routes of former ones are removed.
+    pub(crate) fn must_wait(&self, slot: usize) -> bool {
+        let peer = self.peers.get(slot);
+        let id = peer.and_then(|peer| peer.id.filter(|_| peer.established.is_none()));
+        id.is_some_and(|id| !self.shared.rib.can_begin_session(id))
+    }
+
     /// Returns whether the daemon stops and this thread has not begun to.
     pub(crate) fn must_stop(&self) -> bool {
         self.shared.stopping.load(Ordering::Relaxed) && !self.is_stopping()

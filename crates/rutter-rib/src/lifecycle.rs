@@ -4,16 +4,12 @@ use std::sync::Arc;
 
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
 
-use crate::adj_rib_in::edit::Edited;
-use crate::adj_rib_in::epochs::{EpochSet, Epochs};
-use crate::adj_rib_in::route::Route;
+use crate::adj_rib_in::epochs::{EpochSet, Epochs, NO_EPOCH};
 use crate::adj_rib_in::sweeper::{Removal, StaleRoutes, Sweeper};
 use crate::advertise::client_stream::ClientStream;
 use crate::advertise::encode::Style;
 use crate::advertise::export_filter::ExportFilter;
 use crate::advertise::group::Group;
-use crate::read::feed::Swept;
-use crate::reevaluate::walk_progress::WalkProgress;
 use crate::topology::Peer;
 use crate::{PeerId, PeerKind, Rib, SessionInfo};
 
@@ -40,7 +36,7 @@ impl Rib {
     ///
     /// Stale routes of families that were not agreed again are left to the sweeper (RFC 4724 §4.2), and so are routes that
     /// take another place because the neighbor has another BGP Identifier now. The routes of
-    /// former sessions that it still removes do not concern this one.
+    /// former sessions that it still removes do not concern this one. [`Rib::can_begin_session`] must be true.
     pub fn session_up_in_steps(
         &self,
         peer: PeerId,
@@ -76,6 +72,7 @@ impl Rib {
             let held = topology.peer_mut(peer)?;
             held.session = Some(session.clone());
             for family in Family::ALL {
+                debug_assert_ne!(held.epochs[family].present, NO_EPOCH, "it must wait");
                 held.counts.begin_resend(family);
             }
             let style = style(held, &session, self.cluster_id);
@@ -204,7 +201,7 @@ impl Rib {
                     peer,
                     family,
                     epochs: removed,
-                    generation: epochs.generation,
+                    neighbor: epochs.neighbor,
                     is_published,
                 });
             }
@@ -215,35 +212,17 @@ impl Rib {
         if retain == Retain::Stale {
             epochs.stale = ended;
         }
-        let has_next = epochs.begin_next();
-        drop(topology);
-        if !has_next {
-            // A fourth session within one walk over the table.
-            self.empty_epochs(peer, family);
-        }
+        epochs.end_present();
     }
 
-    /// Removes the routes that wait for a sweeper, and begins an epoch.
-    fn empty_epochs(&self, peer: PeerId, family: Family) {
-        let Some(epochs) = self.epochs(peer, family) else {
-            return;
-        };
-        let mut swept = Swept::new(self, peer);
-        self.edit(peer, family, |prefix, route| {
-            if !epochs.is_being_removed(route.state) {
-                return Edited::Keep;
-            }
-            swept.note(prefix, route);
-            Edited::Remove
-        });
-        swept.publish();
-        if let Some(held) = self.topology.write().peer_mut(peer) {
-            let present = &mut held.epochs[family];
-            present.removing = present.removing.minus(epochs.removing);
-            present.generation = present.generation.wrapping_add(1);
-            let has_next = present.begin_next();
-            debug_assert!(has_next, "an epoch was emptied");
-        }
+    /// Returns whether a session of a neighbor can begin. After several that ended within one walk of the sweeper, the
+    /// next one waits until the sweeper has removed the routes of one: read nothing from the neighbor until then.
+    pub fn can_begin_session(&self, peer: PeerId) -> bool {
+        let topology = self.topology.read();
+        let waits = |epochs: &Epochs| epochs.present == NO_EPOCH;
+        topology
+            .peer(peer)
+            .is_none_or(|held| !held.epochs.iter().any(waits))
     }
 
     /// Drops groups that neither a neighbor nor a stream has. Whatever the number of neighbors: it is called for each
@@ -284,7 +263,7 @@ impl Rib {
                         peer,
                         family,
                         epochs: removed,
-                        generation: epochs.generation,
+                        neighbor: epochs.neighbor,
                         is_published,
                     });
                 }
@@ -337,7 +316,7 @@ impl Rib {
             peer,
             family,
             epochs: stale,
-            generation: epochs.generation,
+            neighbor: epochs.neighbor,
             is_published: true,
         });
         drop(topology);
@@ -379,7 +358,7 @@ impl Rib {
                 peer,
                 family,
                 epochs: epochs.stale,
-                generation: epochs.generation,
+                neighbor: epochs.neighbor,
             });
         }
     }
@@ -394,22 +373,6 @@ impl Rib {
             session.is_some_and(|session| session.enhanced_refresh)
         };
         stream.refresh(self, family, framed);
-    }
-
-    /// Edits all routes of one peer and family.
-    fn edit(
-        &self,
-        peer: PeerId,
-        family: Family,
-        mut edit: impl FnMut(rutter_net::Prefix, &Route) -> Edited,
-    ) {
-        let mut edit = |prefix, route: &Route| match route.peer == peer {
-            true => edit(prefix, route),
-            false => Edited::Keep,
-        };
-        let mut no_notice = || {};
-        let mut progress = WalkProgress::new(self, &mut no_notice);
-        self.edit_routes(family, &[peer], &mut progress, &mut edit);
     }
 }
 

@@ -106,6 +106,10 @@ impl Server {
                     deferral.established(peer as u16, &negotiated);
                 }
                 let session = session_info(&negotiated);
+                // The daemon reads nothing from the client until then.
+                while !self.rib.can_begin_session(*id) {
+                    sweeper.step(&self.rib);
+                }
                 *stream = self.rib.session_up_in_steps(*id, session, sweeper);
             }
             Output::Down { keep, .. } => {

@@ -9,6 +9,9 @@ use crate::adj_rib_in::route::State;
 /// The number of epochs.
 pub(crate) const EPOCHS: usize = 4;
 
+/// In place of the present epoch: all are in use.
+pub(crate) const NO_EPOCH: u8 = EPOCHS as u8;
+
 /// A set of epochs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct EpochSet(u8);
@@ -63,21 +66,21 @@ impl EpochSet {
 /// Invariant: the present epoch is neither stale nor being removed, and no epoch is both.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Epochs {
-    /// The epoch of the routes that come now.
+    /// The epoch of the routes that come now, or [`NO_EPOCH`]. Then no session may begin.
     pub present: u8,
     /// The routes of these epochs are kept as stale (RFC 4724, RFC 7313).
     pub stale: EpochSet,
     /// The routes of these epochs wait to be removed. Nobody sees them.
     pub removing: EpochSet,
-    /// Changes when epochs were emptied by other means than a sweeper. No two neighbors begin with the same.
-    pub generation: u64,
+    /// The number of the neighbor among all that were ever added: a sweeper must not take one for another with its id.
+    pub neighbor: u32,
 }
 
 impl Epochs {
     /// Those of the neighbor with this number among all that were ever added.
     pub fn of_neighbor(number: u32) -> Self {
         Epochs {
-            generation: u64::from(number) << 32,
+            neighbor: number,
             ..Epochs::default()
         }
     }
@@ -102,6 +105,22 @@ impl Epochs {
         true
     }
 
+    /// Ends the present epoch. Without an unused one, the next begins when a sweeper has emptied one: see
+    /// [`Epochs::emptied`].
+    pub fn end_present(&mut self) {
+        if !self.begin_next() {
+            self.present = NO_EPOCH;
+        }
+    }
+
+    /// The routes of these epochs are removed.
+    pub fn emptied(&mut self, epochs: EpochSet) {
+        self.removing = self.removing.minus(epochs);
+        if self.present == NO_EPOCH {
+            self.begin_next();
+        }
+    }
+
     /// Makes the routes of these epochs leave.
     pub fn remove(&mut self, epochs: EpochSet) {
         self.stale = self.stale.minus(epochs);
@@ -123,8 +142,9 @@ mod tests {
             epochs.begin_next()
         } {}
         assert_eq!(ended, [0, 1, 2, 3]);
-        epochs.removing = epochs.removing.minus(EpochSet::of(2));
-        assert!(epochs.begin_next());
+        epochs.end_present();
+        assert_eq!(epochs.present, NO_EPOCH);
+        epochs.emptied(EpochSet::of(2));
         assert_eq!(epochs.present, 2);
         for epoch in 0..EPOCHS as u8 {
             let state = State(0xff).in_epoch(epoch);

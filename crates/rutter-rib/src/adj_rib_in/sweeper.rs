@@ -52,7 +52,7 @@ pub(crate) struct StaleRoutes {
     pub family: Family,
     pub epochs: EpochSet,
     /// As in [`Removal`].
-    pub generation: u64,
+    pub neighbor: u32,
 }
 
 impl StaleRoutes {
@@ -63,7 +63,7 @@ impl StaleRoutes {
         };
         let epochs = &peer.epochs[self.family];
         self.epochs = self.epochs.and(epochs.stale);
-        epochs.generation == self.generation && !self.epochs.is_empty()
+        epochs.neighbor == self.neighbor && !self.epochs.is_empty()
     }
 }
 
@@ -73,8 +73,8 @@ pub(crate) struct Removal {
     pub peer: PeerId,
     pub family: Family,
     pub epochs: EpochSet,
-    /// That of the peer's epochs. Others mean other routes.
-    pub generation: u64,
+    /// That of the peer's epochs: another neighbor may have its id by now.
+    pub neighbor: u32,
     /// True if readers of the feed learn of each route: the end of a session they know already.
     pub is_published: bool,
 }
@@ -212,8 +212,7 @@ impl Sweeper {
             if removal.is_due(&topology)
                 && let Some(peer) = topology.peer_mut(removal.peer)
             {
-                let epochs = &mut peer.epochs[removal.family];
-                epochs.removing = epochs.removing.minus(removal.epochs);
+                peer.epochs[removal.family].emptied(removal.epochs);
             }
         }
         self.current.long_lived.clear();
@@ -235,7 +234,7 @@ impl Removal {
         };
         let epochs = &peer.epochs[self.family];
         self.epochs = self.epochs.and(epochs.removing);
-        epochs.generation == self.generation && !self.epochs.is_empty()
+        epochs.neighbor == self.neighbor && !self.epochs.is_empty()
     }
 }
 

@@ -10,9 +10,8 @@ use parking_lot::{Condvar, Mutex};
 
 use rutter_net::{PerFamily, Prefix};
 
-use crate::adj_rib_in::route::Route;
 use crate::read::feed_batch::Body;
-use crate::{PeerId, PeerSummary, Rib};
+use crate::{PeerId, PeerSummary};
 
 /// An event. Events of one peer are in order; a reader receives each once, or a gap in its place.
 #[derive(Clone, Debug)]
@@ -190,40 +189,6 @@ impl Drop for FeedReader {
         let mut state = self.queue.state.lock();
         state.closed = true;
         state.events.clear();
-    }
-}
-
-/// Removed routes without a withdrawal, for the readers of the feed.
-pub(crate) struct Swept<'a> {
-    rib: &'a Rib,
-    peer: PeerId,
-    /// `None` while nobody reads the feed.
-    routes: Option<Vec<(Prefix, u32)>>,
-}
-
-impl<'a> Swept<'a> {
-    pub fn new(rib: &'a Rib, peer: PeerId) -> Self {
-        Self {
-            rib,
-            peer,
-            routes: rib.feed.is_active().then(Vec::new),
-        }
-    }
-
-    pub fn note(&mut self, prefix: Prefix, route: &Route) {
-        if let Some(routes) = &mut self.routes {
-            routes.push((prefix, route.path_id));
-        }
-    }
-
-    pub fn publish(self) {
-        let Some(routes) = self.routes.filter(|routes| !routes.is_empty()) else {
-            return;
-        };
-        self.rib.feed.publish(FeedEvent::Swept {
-            peer: self.peer,
-            routes: routes.into(),
-        });
     }
 }
 

@@ -282,12 +282,14 @@ impl World {
     }
 
     pub fn up(&mut self, peer: u16, add_path: bool) {
+        self.wait_for_sweeper(peer);
         let client = Client::up_in_steps(&self.rib, peer, add_path, &mut self.sweeper);
         self.clients[usize::from(peer)] = Some(client);
     }
 
     /// As [`World::up`], with another BGP Identifier than usual.
     pub fn up_as(&mut self, peer: u16, remote_bgp_id: u32) {
+        self.wait_for_sweeper(peer);
         let family = FamilyInfo::default();
         let client = Client::up_with(&self.rib, peer, family, remote_bgp_id, &mut self.sweeper);
         self.clients[usize::from(peer)] = Some(client);
@@ -299,6 +301,13 @@ impl World {
             self.rib
                 .end_session(PeerId(peer), PerFamily::both(retain), sweeper);
             self.rib.flush();
+        }
+    }
+
+    /// The next session may have to wait for routes of former ones.
+    fn wait_for_sweeper(&mut self, peer: u16) {
+        while !self.rib.can_begin_session(PeerId(peer)) {
+            self.sweep();
         }
     }
 
