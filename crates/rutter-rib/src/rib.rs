@@ -13,7 +13,7 @@ use crate::adj_rib_in::batch::Batch;
 use crate::adj_rib_in::leftovers::{Leftovers, SLICE_STEPS};
 use crate::adj_rib_in::prefix_lengths::PrefixLengths;
 use crate::adj_rib_in::shard::{Apply, Shard};
-use crate::advertise::audience::Audiences;
+use crate::advertise::audiences::Audiences;
 use crate::advertise::group::Group;
 use crate::advertise::memfd_segment::NewFile;
 use crate::read::change_log::Watching;
@@ -49,7 +49,7 @@ pub struct Rib {
     pub(crate) shards: Box<[Mutex<Shard>]>,
     /// By family.
     pub(crate) lengths: PerFamily<Arc<PrefixLengths>>,
-    leftovers: Arc<Leftovers>,
+    pub(crate) leftovers: Arc<Leftovers>,
     pub(crate) store: AttrStore,
     pub(crate) groups: RwLock<Vec<Arc<Group>>>,
     pub(crate) feed: Feed,
@@ -116,9 +116,10 @@ impl Rib {
         let shards = config.shards.max(1).next_power_of_two();
         let seed = config.seed;
         let (lengths, leftovers) = Default::default();
+        let audiences = Audiences::new(config.export, &leftovers);
         Rib {
             topology: RwLock::new(Topology::new(
-                Audiences::new(config.export),
+                audiences,
                 Arc::default(),
                 config.always_compare_med,
             )),
@@ -228,14 +229,16 @@ impl Rib {
     }
 
     /// Does some of the work that nobody waits for, about a tenth of a millisecond: moves entries of an index that grows
-    /// while no more prefixes come, and frees destinations without routes after the last client has caught up.
+    /// while no more prefixes come, frees destinations without routes after the last client has caught up, and frees some
+    /// memory that was discarded.
     pub fn tidy(&self) {
         if !self.leftovers.take() {
             return;
         }
         let steps = (SLICE_STEPS / self.shards.len()).max(1);
         let left = self.shards.iter().map(|shard| shard.lock().tidy(steps));
-        if left.fold(false, |all, one| all | one) {
+        let left = left.fold(false, |all, one| all | one);
+        if self.leftovers.free_some() || left {
             self.leftovers.note();
         }
     }

@@ -7,14 +7,15 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use rutter_net::{Family, PerFamily};
 use rutter_policy::{Class, FilterData};
 
-use crate::adj_rib_in::attr_set::{AttrSet, SetFlags};
+use crate::adj_rib_in::attr_set::SetFlags;
 use crate::adj_rib_in::charges::NOBODY;
 use crate::adj_rib_in::class_table::ClassTable;
 use crate::adj_rib_in::epochs::{EPOCHS, EpochSet, Epochs};
 use crate::adj_rib_in::route::Route;
 use crate::adj_rib_in::tally::Tally;
-use crate::advertise::audience::{Audiences, Client};
+use crate::advertise::audiences::Audiences;
 use crate::advertise::group::Group;
+use crate::advertise::members::Client;
 use crate::decision::{Decision, PeerRank};
 use crate::peer_set::PeerSet;
 use crate::reevaluate::export::ExportTransition;
@@ -280,18 +281,18 @@ impl Topology {
                 *slot = None;
                 self.first_free = self.first_free.min(peer.index());
             }
-            self.audiences.remove_peer(*peer);
         }
+        self.audiences.remove_peers(peers);
         self.rebuild_rules();
     }
 
     /// Replaces the settings of a neighbor. Call [`Topology::rebuild_rules`] after the last.
     pub fn replace(&mut self, peer: PeerId, neighbor: Neighbor) {
         let known = self.peer(peer).map(|held| client(&held.neighbor));
-        // To find a peer's place in all audiences takes long where there are many of both.
+        // All audiences would be resolved again.
         let is_same = |known| !self.audiences.distinguish(known, client(&neighbor));
         if !known.is_some_and(is_same) {
-            self.audiences.remove_peer(peer);
+            self.audiences.remove_peers(&[peer]);
             self.audiences.add_peer(peer, client(&neighbor));
         }
         if let Some(held) = self.peer_mut(peer) {
@@ -380,15 +381,6 @@ impl Topology {
     pub fn is_stale(&self, route: &Route, family: Family) -> bool {
         self.peer(route.peer)
             .is_some_and(|peer| peer.epochs[family].is_stale(route.state))
-    }
-
-    /// Computes the audience of a set unless it is known; see [`Audiences`].
-    pub fn assign_audience(&mut self, set: &AttrSet) {
-        let peers = self.peers.iter().enumerate().filter_map(|(index, peer)| {
-            let neighbor = &peer.as_ref()?.neighbor;
-            Some((PeerId(index as u16), client(neighbor)))
-        });
-        self.audiences.assign(set, peers);
     }
 }
 

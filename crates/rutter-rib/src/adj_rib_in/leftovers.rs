@@ -2,25 +2,56 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether a shard has such work: entries of a growing index that have not moved, or destinations without routes that no
-/// client needs any more.
-#[derive(Debug, Default)]
-pub(crate) struct Leftovers(AtomicBool);
+use parking_lot::Mutex;
+
+/// Work that is left: in a shard entries of a growing index that have not moved, or destinations without routes that no
+/// client needs any more; and memory that takes long to free.
+#[derive(Default)]
+pub(crate) struct Leftovers {
+    is_noted: AtomicBool,
+    discarded: Mutex<Vec<Box<dyn Discarded>>>,
+}
+
+/// Memory that is freed in slices.
+pub(crate) trait Discarded: Send {
+    /// Frees some, about a tenth of a millisecond. Returns whether more is left.
+    fn free_some(&mut self) -> bool;
+}
 
 impl Leftovers {
     /// A shard has some.
     pub fn note(&self) {
-        self.0.store(true, Ordering::Release);
+        self.is_noted.store(true, Ordering::Release);
     }
 
     /// Returns whether a shard has some; a load.
     pub fn is_noted(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.is_noted.load(Ordering::Relaxed)
     }
 
     /// Returns whether a shard has some. The caller does the work, and notes what is left.
     pub fn take(&self) -> bool {
-        self.is_noted() && self.0.swap(false, Ordering::Acquire)
+        self.is_noted() && self.is_noted.swap(false, Ordering::Acquire)
+    }
+
+    /// Leaves memory to be freed in slices.
+    pub fn discard(&self, memory: Box<dyn Discarded>) {
+        self.discarded.lock().push(memory);
+        self.note();
+    }
+
+    /// Frees a slice of the discarded memory. Returns whether more is left.
+    pub fn free_some(&self) -> bool {
+        let Some(mut memory) = self.discarded.lock().pop() else {
+            return false;
+        };
+        // Others need not wait for the system's allocator.
+        let is_left = memory.free_some();
+        let mut discarded = self.discarded.lock();
+        if is_left {
+            discarded.push(memory);
+        }
+        !discarded.is_empty()
     }
 }
 

@@ -16,7 +16,8 @@ use smallvec::SmallVec;
 use crate::adj_rib_in::class_table::ClassTable;
 use crate::adj_rib_in::table::Key;
 use crate::adj_rib_in::verdict::ClassId;
-use crate::advertise::audience::{EVERYONE, Modification};
+use crate::advertise::audience::Modification;
+use crate::advertise::audiences::EVERYONE;
 use crate::advertise::export_filter::ExportFilter;
 use crate::{AttrSet, PeerKind};
 

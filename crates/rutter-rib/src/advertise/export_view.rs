@@ -13,7 +13,8 @@ use smallvec::SmallVec;
 
 use crate::PeerId;
 use crate::adj_rib_in::route::Route;
-use crate::advertise::audience::{Audience, EVERYONE, Modification};
+use crate::advertise::audience::{Audience, Modification};
+use crate::advertise::audiences::EVERYONE;
 use crate::advertise::encode::Style;
 use crate::advertise::export_filter::Export;
 use crate::advertise::recorder::with_route_state;

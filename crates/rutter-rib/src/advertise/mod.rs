@@ -2,6 +2,7 @@
 
 pub(crate) mod advertised_counts;
 pub(crate) mod audience;
+pub(crate) mod audiences;
 pub(crate) mod catch_up;
 pub(crate) mod client_stream;
 pub(crate) mod clients;
@@ -12,6 +13,7 @@ pub(crate) mod fast_path;
 pub(crate) mod group;
 pub(crate) mod lines;
 pub(crate) mod log;
+pub(crate) mod members;
 pub(crate) mod memfd_segment;
 pub(crate) mod recorder;
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::adj_rib_in::attr_set::{AttrStore, Summary};
 use crate::adj_rib_in::charges::NOBODY;
 use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::verdict::Verdict;
-use crate::advertise::audience::Audiences;
+use crate::advertise::audiences::Audiences;
 use crate::advertise::clients::{Clients, Live};
 use crate::advertise::encode::Style;
 use crate::advertise::export_view::Scope;
@@ -46,12 +46,13 @@ impl Exchange {
             actions: vec![not_to_peer],
             ..ExportSettings::default()
         });
-        let mut topology = Topology::new(Audiences::new(Arc::new(export)), Arc::default(), false);
+        let audiences = Audiences::new(Arc::new(export), &Arc::default());
+        let mut topology = Topology::new(audiences, Arc::default(), false);
         for (index, (kind, role)) in neighbors.iter().enumerate() {
             topology.add(neighbor(index as u16, *kind, *role)).unwrap();
         }
         let sets = sets();
-        sets.iter().for_each(|set| topology.assign_audience(set));
+        sets.iter().for_each(|set| topology.audiences.assign(set));
         Exchange { topology, sets }
     }
 

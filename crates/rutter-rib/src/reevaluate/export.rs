@@ -18,7 +18,8 @@ use crate::adj_rib_in::route::Route;
 use crate::adj_rib_in::shard::{MAX_EDITS, MAX_VISITED, Shard, Stored};
 use crate::adj_rib_in::table::Id;
 use crate::adj_rib_in::verdict::ClassId;
-use crate::advertise::audience::{Audience, Audiences, EVERYONE};
+use crate::advertise::audience::Audience;
+use crate::advertise::audiences::{Audiences, EVERYONE};
 use crate::advertise::recorder::Change;
 use crate::peer_set::PeerSet;
 use crate::reevaluate::walk_progress::WalkProgress;
@@ -64,13 +65,14 @@ impl Topology {
     /// Replaces the action communities. Until [`Topology::export_transition`] is cleared, a change of a destination
     /// with differing sets advertises it again.
     fn replace_export(&mut self, rib: &Rib, export: Arc<ExportPolicy>) {
-        let former = std::mem::replace(&mut self.audiences, Audiences::new(Arc::clone(&export)));
+        let now = self.audiences.under(Arc::clone(&export));
+        let former = std::mem::replace(&mut self.audiences, now);
         let mut sets = HashMap::default();
         rib.store.for_each(|set| {
             if !export.has_same_effect(former.policy(), &set.attributes()) {
                 sets.insert(set.address(), set.audience());
             }
-            self.assign_audience(set);
+            self.audiences.assign(set);
         });
         let classes_differ = !export.has_same_class_effect(former.policy());
         self.export_transition = Some(ExportTransition {
@@ -85,7 +87,7 @@ impl Topology {
     /// audience now: until [`Topology::export_transition`] is cleared, a change of a destination with such sets sends
     /// these clients the difference.
     fn replace_clients(&mut self, rib: &Rib, changes: &[(PeerId, ClientOptions)]) -> bool {
-        let former = self.audiences.clone();
+        let former = self.audiences.unresolved_copy();
         for (peer, options) in changes {
             let Some(held) = self.peer_mut(*peer) else {
                 continue;
@@ -93,7 +95,7 @@ impl Topology {
             held.neighbor.client.rtt = options.rtt;
             held.neighbor.client.receives_blackhole = options.receives_blackhole;
             let now = client(&held.neighbor);
-            self.audiences.remove_peer(*peer);
+            self.audiences.remove_peers(&[*peer]);
             self.audiences.add_peer(*peer, now);
         }
         let peers: Vec<PeerId> = changes.iter().map(|(peer, _)| *peer).collect();
@@ -147,7 +149,7 @@ impl Rib {
         }
         drop(topology);
         let mut topology = self.topology.write();
-        topology.assign_audience(set);
+        topology.audiences.assign(set);
         topology.audiences.search_unused(&self.store);
     }
 

@@ -1,0 +1,579 @@
+//! All audiences in use. Each is found by what action communities ask for, and resolved to peers when a route first needs
+//! it after a neighbor was added or removed: neither costs a walk, over the neighbors or over the audiences.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use hashbrown::HashTable;
+use rutter_net::Asn;
+use rutter_policy::{AudienceSpec, ExportPolicy};
+use rutter_wire::attr::Attributes;
+
+use crate::PeerId;
+use crate::adj_rib_in::attr_set::{AttrSet, AttrStore};
+use crate::adj_rib_in::leftovers::{Discarded, Leftovers};
+use crate::advertise::audience::{Audience, Outcome};
+use crate::advertise::members::{Client, Members};
+use crate::allocation::allocated;
+
+/// The index of the audience of everybody.
+pub(crate) const EVERYONE: u32 = 0;
+
+/// All audiences in use; index 0 is everybody.
+pub(crate) struct Audiences {
+    policy: Arc<ExportPolicy>,
+    members: Members,
+    everyone: Audience,
+    specs: Specs,
+    /// By number, in chunks like those of `specs`.
+    resolved: Vec<OnceLock<Resolved>>,
+    /// About the bytes of the sets of peers of the resolved ones.
+    heap: AtomicUsize,
+    /// The number of audiences above which unused ones are searched for.
+    most: usize,
+    search: Option<Search>,
+    leftovers: Arc<Leftovers>,
+}
+
+/// The audiences of a chunk that were resolved to peers. They are freed at once.
+struct Resolved(Box<[OnceLock<Audience>]>);
+
+impl Resolved {
+    fn new() -> Self {
+        Resolved((0..CHUNK).map(|_| OnceLock::new()).collect())
+    }
+}
+
+impl Discarded for Resolved {
+    fn free_some(&mut self) -> bool {
+        self.0 = Box::default();
+        false
+    }
+}
+
+/// The audiences of a chunk.
+const CHUNK: usize = 256;
+
+fn place(number: u32) -> (usize, usize) {
+    let number = number as usize;
+    (number / CHUNK, number % CHUNK)
+}
+
+/// A search for audiences that no attribute set uses, in steps.
+struct Search {
+    /// The next part of the attribute store.
+    next: usize,
+    /// By number of the audience.
+    is_used: Vec<bool>,
+    /// The attribute sets seen so far.
+    sets: usize,
+    /// The attribute sets that the calls since the last part may look at.
+    allowance: usize,
+    /// After all parts: the next audience to free if it is unused.
+    freed_to: usize,
+}
+
+/// The attribute sets that a call of a search may look at, on average: some microseconds.
+const SETS_A_CALL: usize = 256;
+
+/// The audiences that a call of a search may free.
+const FREED_A_CALL: usize = 16;
+
+/// Below this number a search for unused audiences is not worth it.
+const MOST: usize = 1_024;
+
+impl Audiences {
+    /// No neighbors yet. `leftovers` frees what is not needed any more.
+    pub fn new(policy: Arc<ExportPolicy>, leftovers: &Arc<Leftovers>) -> Self {
+        Audiences {
+            policy,
+            members: Members::default(),
+            everyone: Audience::everyone(),
+            specs: Specs::default(),
+            resolved: Vec::new(),
+            heap: AtomicUsize::new(0),
+            most: MOST,
+            search: None,
+            leftovers: Arc::clone(leftovers),
+        }
+    }
+
+    /// No audiences, for the same neighbors under another policy.
+    pub fn under(&self, policy: Arc<ExportPolicy>) -> Self {
+        let mut audiences = Audiences::new(policy, &self.leftovers);
+        for (peer, client) in self.members.iter() {
+            audiences.add_peer(peer, client);
+        }
+        audiences
+    }
+
+    /// The same audiences of the same neighbors, none of them resolved.
+    pub fn unresolved_copy(&self) -> Self {
+        Audiences {
+            members: self.members.clone(),
+            specs: self.specs.clone(),
+            resolved: self.specs.chunks.iter().map(|_| OnceLock::new()).collect(),
+            ..Audiences::new(Arc::clone(&self.policy), &self.leftovers)
+        }
+    }
+
+    pub fn policy(&self) -> &Arc<ExportPolicy> {
+        &self.policy
+    }
+
+    /// The number of audiences, everybody included, and about how many bytes they take.
+    pub fn size(&self) -> (u64, u64) {
+        (1 + self.specs.count() as u64, self.about_bytes())
+    }
+
+    /// About the bytes, without a walk.
+    pub fn about_bytes(&self) -> u64 {
+        let chunks = self.resolved.iter().filter(|chunk| chunk.get().is_some());
+        let resolved = chunks.count() * allocated(CHUNK * size_of::<OnceLock<Audience>>());
+        (self.specs.bytes() + resolved + self.heap.load(Ordering::Relaxed)) as u64
+    }
+
+    /// Searches for unused audiences if there are many: a peer may ask for another with every route. A call looks at one
+    /// part of the attribute store, or at nothing where the parts are large; later calls free some audiences each. The
+    /// next search comes when it costs little per audience.
+    pub fn search_unused(&mut self, store: &AttrStore) {
+        if self.search.is_none() && self.specs.count() >= self.most {
+            self.search = Some(Search {
+                next: 0,
+                is_used: vec![false; self.specs.end()],
+                sets: 0,
+                allowance: 0,
+                freed_to: 0,
+            });
+        }
+        let Some(mut search) = self.search.take() else {
+            return;
+        };
+        if search.freed_to > 0 {
+            return self.free_some(search);
+        }
+        search.allowance += SETS_A_CALL;
+        if store.sets_of_stripe(search.next) > search.allowance {
+            self.search = Some(search);
+            return;
+        }
+        search.allowance = 0;
+        let has_part = store.visit_stripe(search.next, |set| {
+            search.sets += 1;
+            if let Some(is_used) = search.is_used.get_mut(set.audience() as usize) {
+                *is_used = true;
+            }
+        });
+        search.next += 1;
+        if !has_part {
+            // The first is that of everybody.
+            search.freed_to = 1;
+        }
+        self.search = Some(search);
+    }
+
+    /// Looks at some audiences, and frees those that no set uses.
+    fn free_some(&mut self, mut search: Search) {
+        let from = search.freed_to;
+        let end = search.is_used.len().min(from + FREED_A_CALL);
+        for number in (from..end).filter(|number| !search.is_used[*number]) {
+            let number = number as u32;
+            self.specs.remove(number);
+            let (chunk, at) = place(number);
+            let chunk = self.resolved.get_mut(chunk).and_then(OnceLock::get_mut);
+            if let Some(audience) = chunk.and_then(|chunk| chunk.0[at].take()) {
+                self.heap.fetch_sub(audience.heap(), Ordering::Relaxed);
+            }
+        }
+        search.freed_to = end;
+        match end < search.is_used.len() {
+            true => self.search = Some(search),
+            false => self.most = MOST.max(2 * self.specs.count()).max(search.sets / 16),
+        }
+    }
+
+    /// The audience of an attribute set, which [`Audiences::assign`] must have computed.
+    pub fn of(&self, set: &AttrSet) -> &Audience {
+        self.at(set.audience())
+    }
+
+    /// The audience of a set that had this index.
+    pub fn at(&self, number: u32) -> &Audience {
+        if number == EVERYONE {
+            return &self.everyone;
+        }
+        let (chunk, at) = place(number);
+        let chunk = self.resolved.get(chunk).and_then(OnceLock::get);
+        match chunk.and_then(|chunk| chunk.0[at].get()) {
+            Some(audience) => audience,
+            None => self.resolve_at(number),
+        }
+    }
+
+    #[cold]
+    fn resolve_at(&self, number: u32) -> &Audience {
+        let Some(spec) = self.specs.get(number) else {
+            return &self.everyone;
+        };
+        let (chunk, at) = place(number);
+        let chunk = self.resolved[chunk].get_or_init(Resolved::new);
+        chunk.0[at].get_or_init(|| {
+            let audience = self.resolve(spec);
+            self.heap.fetch_add(audience.heap(), Ordering::Relaxed);
+            audience
+        })
+    }
+
+    fn resolve(&self, spec: &AudienceSpec) -> Audience {
+        let mut audience = Audience::default();
+        self.members.each_alike(named(spec), |asn, kind, peers| {
+            audience.add(peers, Outcome::of(spec, asn, kind));
+        });
+        audience
+    }
+
+    /// Returns whether routes with these attributes go to everybody without changes, as almost all do. Other sets
+    /// need [`Audiences::assign`].
+    pub fn is_everyone(&self, attributes: &Attributes<'_>) -> bool {
+        self.policy.advertises_unchanged(attributes)
+    }
+
+    /// Returns whether a set goes to everybody as it is. A set whose action communities are scrubbed does not.
+    fn is_plain(&self, set: &AttrSet, spec: &AudienceSpec) -> bool {
+        let rewritten = self.policy.scrub() && self.policy.removes_any(&set.attributes());
+        spec.is_everyone() && !rewritten
+    }
+
+    /// Computes and stores the audience of a set, whatever the number of neighbors and audiences.
+    pub fn assign(&mut self, set: &AttrSet) {
+        let attributes = set.attributes();
+        if self.policy.advertises_unchanged(&attributes) {
+            return set.set_audience(EVERYONE);
+        }
+        let spec = self.policy.audience(&attributes);
+        if self.is_plain(set, &spec) {
+            return set.set_audience(EVERYONE);
+        }
+        let number = self.specs.number_of(spec);
+        self.resolved
+            .resize_with(self.specs.chunks.len(), OnceLock::new);
+        if let Some(search) = &mut self.search
+            && let Some(is_used) = search.is_used.get_mut(number as usize)
+        {
+            *is_used = true;
+        }
+        set.set_audience(number);
+    }
+
+    /// Adds a neighbor. O(chunks of audiences).
+    pub fn add_peer(&mut self, peer: PeerId, client: Client) {
+        self.members.add(peer, client, &self.policy);
+        self.forget_resolved();
+    }
+
+    /// Removes neighbors. O(chunks of audiences), whatever their number.
+    pub fn remove_peers(&mut self, peers: &[PeerId]) {
+        for peer in peers {
+            self.members.remove(*peer, &self.policy);
+        }
+        self.forget_resolved();
+    }
+
+    /// The audiences are resolved again where they are needed. The memory is freed later, a chunk at a time.
+    fn forget_resolved(&mut self) {
+        for chunk in &mut self.resolved {
+            if let Some(resolved) = chunk.take() {
+                self.leftovers.discard(Box::new(resolved));
+            }
+        }
+        *self.heap.get_mut() = 0;
+    }
+
+    /// Returns whether some audience may distinguish two states of a client.
+    pub fn distinguish(&self, one: Client, other: Client) -> bool {
+        one.asn != other.asn || one.kind(&self.policy) != other.kind(&self.policy)
+    }
+
+    /// The numbers of the audiences that serve one of these peers otherwise than the audience of the same number in
+    /// `other`.
+    pub fn differing(&self, other: &Audiences, peers: &[PeerId]) -> Vec<u32> {
+        let clients = |audiences: &Audiences, peer| {
+            let client = audiences.members.client(peer)?;
+            Some((client.asn, client.kind(&audiences.policy)))
+        };
+        let clients = peers
+            .iter()
+            .map(|peer| (clients(self, *peer), clients(other, *peer)));
+        let clients: Vec<_> = clients.collect();
+        let differs = |number: &u32| {
+            let outcome = |audiences: &Audiences, client: Option<(Asn, _)>| {
+                let spec = audiences.specs.get(*number);
+                spec.zip(client)
+                    .map(|(spec, (asn, kind))| Outcome::of(spec, asn, kind))
+            };
+            clients
+                .iter()
+                .any(|(now, then)| outcome(self, *now) != outcome(other, *then))
+        };
+        (0..self.specs.end() as u32).filter(differs).collect()
+    }
+}
+
+/// The AS numbers that an audience names, sorted.
+fn named(spec: &AudienceSpec) -> Vec<Asn> {
+    let prepended = spec.prepend.iter().map(|(asn, _)| asn);
+    let lists = [
+        &spec.except,
+        &spec.confirmed,
+        &spec.add_no_export_to,
+        &spec.add_no_advertise_to,
+    ];
+    let mut named: Vec<Asn> = lists
+        .into_iter()
+        .flatten()
+        .chain(prepended)
+        .copied()
+        .collect();
+    named.sort_unstable();
+    named.dedup();
+    named
+}
+
+/// What action communities ask for, by number and by content.
+#[derive(Clone)]
+struct Specs {
+    /// In chunks, so that no new one moves all others. The place of number 0 stays empty.
+    chunks: Vec<Vec<Option<AudienceSpec>>>,
+    /// The numbers by content, in parts, so that none takes long to grow. The hash has a secret key.
+    parts: Vec<HashTable<u32>>,
+    hasher: RandomState,
+    /// The numbers that are free.
+    free: Vec<u32>,
+    count: usize,
+}
+
+/// The parts of the index: where there are a million audiences, a part grows in less than a millisecond.
+const PARTS: usize = 1_024;
+
+impl Default for Specs {
+    fn default() -> Self {
+        let mut first = Vec::with_capacity(CHUNK);
+        first.push(None);
+        Specs {
+            chunks: vec![first],
+            parts: Vec::new(),
+            hasher: RandomState::new(),
+            free: Vec::new(),
+            count: 0,
+        }
+    }
+}
+
+impl Specs {
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    /// All numbers are below this.
+    fn end(&self) -> usize {
+        let full = (self.chunks.len() - 1) * CHUNK;
+        full + self.chunks.last().map_or(0, Vec::len)
+    }
+
+    fn get(&self, number: u32) -> Option<&AudienceSpec> {
+        let (chunk, at) = place(number);
+        self.chunks.get(chunk)?.get(at)?.as_ref()
+    }
+
+    fn bytes(&self) -> usize {
+        let chunks = self.chunks.len() * allocated(CHUNK * size_of::<Option<AudienceSpec>>());
+        chunks + self.parts.len() * size_of::<HashTable<u32>>() + self.end() * INDEX_ENTRY
+    }
+
+    /// Returns the number of a spec, a new one if it is not known.
+    fn number_of(&mut self, spec: AudienceSpec) -> u32 {
+        self.parts.resize_with(PARTS, HashTable::new);
+        let hash = self.hasher.hash_one(&spec);
+        let part = &self.parts[part_of(hash)];
+        if let Some(number) = part.find(hash, |number| self.get(*number) == Some(&spec)) {
+            return *number;
+        }
+        let number = self.free.pop().unwrap_or_else(|| self.new_number());
+        let (chunk, at) = place(number);
+        self.chunks[chunk][at] = Some(spec);
+        self.count += 1;
+        let (chunks, hasher) = (&self.chunks, &self.hasher);
+        self.parts[part_of(hash)].insert_unique(hash, number, |number| {
+            let (chunk, at) = place(*number);
+            hasher.hash_one(chunks[chunk][at].as_ref().expect("a number in the index"))
+        });
+        number
+    }
+
+    fn new_number(&mut self) -> u32 {
+        let number = self.end();
+        if number % CHUNK == 0 {
+            self.chunks.push(Vec::with_capacity(CHUNK));
+        }
+        self.chunks[number / CHUNK].push(None);
+        number as u32
+    }
+
+    fn remove(&mut self, number: u32) {
+        let (chunk, at) = place(number);
+        let Some(spec) = self.chunks[chunk][at].take() else {
+            return;
+        };
+        let hash = self.hasher.hash_one(&spec);
+        let entry = self.parts[part_of(hash)].find_entry(hash, |other| *other == number);
+        if let Ok(entry) = entry {
+            entry.remove();
+        }
+        self.free.push(number);
+        self.count -= 1;
+    }
+}
+
+/// The bytes of an entry of the index, with its share of free places.
+const INDEX_ENTRY: usize = 8;
+
+fn part_of(hash: u64) -> usize {
+    (hash >> 32) as usize % PARTS
+}
+
+#[cfg(test)]
+mod tests {
+    use rutter_policy::ExportSettings;
+
+    use super::*;
+    use crate::adj_rib_in::attr_set::Summary;
+    use crate::adj_rib_in::charges::NOBODY;
+
+    fn audiences() -> (Audiences, Arc<Leftovers>) {
+        let leftovers = Arc::default();
+        let policy = Arc::new(ExportPolicy::new(ExportSettings::default()));
+        (Audiences::new(policy, &leftovers), leftovers)
+    }
+
+    fn client(asn: u32) -> Client {
+        Client {
+            asn: Asn(asn),
+            external: true,
+            rtt: None,
+            receives_blackhole: true,
+        }
+    }
+
+    fn all_but(asn: u32) -> AudienceSpec {
+        AudienceSpec {
+            except: vec![Asn(asn)],
+            ..AudienceSpec::EVERYONE
+        }
+    }
+
+    /// Adds the audience of all but one AS and returns its number.
+    fn add(audiences: &mut Audiences, asn: u32) -> u32 {
+        let number = audiences.specs.number_of(all_but(asn));
+        let chunks = audiences.specs.chunks.len();
+        audiences.resolved.resize_with(chunks, OnceLock::new);
+        number
+    }
+
+    #[test]
+    fn a_search_looks_at_few_attribute_sets_in_each_call() {
+        let store = AttrStore::new(7);
+        let set = |number: u32| store.intern(NOBODY, &number.to_be_bytes(), &[], Summary::default);
+        let sets: Vec<AttrSet> = (0..40_000).map(set).collect();
+        let (mut audiences, _) = audiences();
+        audiences.most = 0;
+        let mut calls = 0;
+        loop {
+            audiences.search_unused(&store);
+            calls += 1;
+            let Some(search) = &audiences.search else {
+                break;
+            };
+            assert!(search.sets <= calls * SETS_A_CALL, "{calls} calls");
+        }
+        let parts = 64;
+        assert!(calls <= sets.len() / SETS_A_CALL + parts + 2, "{calls}");
+    }
+
+    #[test]
+    fn a_search_frees_few_audiences_in_each_call() {
+        let store = AttrStore::new(7);
+        let (mut audiences, _) = audiences();
+        for asn in 0..100_000 {
+            add(&mut audiences, asn);
+        }
+        let mut before = audiences.size().0;
+        audiences.search_unused(&store);
+        while audiences.search.is_some() {
+            audiences.search_unused(&store);
+            let now = audiences.size().0;
+            assert!(before - now <= FREED_A_CALL as u64);
+            before = now;
+        }
+        assert_eq!(before, 1, "that of everybody is left");
+        assert_eq!(add(&mut audiences, 7), 100_000, "a free number is used");
+    }
+
+    /// A new audience costs a step for each AS that it names and for each kind of client, however many members there are.
+    #[test]
+    fn an_audience_is_resolved_in_few_steps_among_many_members() {
+        let (mut audiences, _) = audiences();
+        for member in 0..1_000 {
+            audiences.add_peer(PeerId(member), client(u32::from(member)));
+        }
+        let spec = AudienceSpec {
+            prepend: vec![(Asn(5), 2), (Asn(70_000), 1)],
+            ..all_but(7)
+        };
+        let mut steps = 0;
+        let names = named(&spec);
+        audiences.members.each_alike(names, |_, _, _| steps += 1);
+        assert_eq!(steps, 3, "AS5, AS7, and all others");
+        let audience = audiences.resolve(&spec);
+        for member in 0..1_000 {
+            let peer = PeerId(member);
+            assert_eq!(audience.allows(peer), member != 7);
+            let prepend = audience.modification(peer).prepend;
+            assert_eq!(prepend, if member == 5 { 2 } else { 0 });
+        }
+    }
+
+    /// A neighbor that comes or goes costs a step a chunk of audiences. Later each slice frees one chunk.
+    #[test]
+    fn a_neighbor_comes_and_goes_without_a_walk_over_the_audiences() {
+        let (mut audiences, leftovers) = audiences();
+        audiences.add_peer(PeerId(1), client(1));
+        let numbers: Vec<u32> = (0..100_000).map(|asn| add(&mut audiences, asn)).collect();
+        for number in &numbers {
+            audiences.at(*number);
+        }
+        let chunks = audiences.resolved.len();
+        assert!(chunks <= 100_000 / CHUNK + 1, "{chunks}");
+        audiences.add_peer(PeerId(2), client(2));
+        assert_eq!(
+            audiences.heap.load(Ordering::Relaxed),
+            0,
+            "none is resolved"
+        );
+        let mut slices = 1;
+        while leftovers.free_some() {
+            slices += 1;
+        }
+        assert_eq!(slices, chunks);
+        let allowed = |audiences: &Audiences, asn: usize| {
+            let audience = audiences.at(numbers[asn]);
+            [1, 2].map(|peer| audience.allows(PeerId(peer)))
+        };
+        assert_eq!(allowed(&audiences, 1), [false, true]);
+        assert_eq!(allowed(&audiences, 2), [true, false]);
+        audiences.remove_peers(&[PeerId(2)]);
+        assert_eq!(allowed(&audiences, 3), [true, false]);
+        audiences.add_peer(PeerId(2), client(1));
+        assert_eq!(allowed(&audiences, 1), [false, false], "the id is reused");
+    }
+}
