@@ -144,7 +144,7 @@ impl Rib {
             shard.mark_all::<Ipv4Prefix>(peer);
             shard.mark_all::<Ipv6Prefix>(peer);
         }
-        ClientStream::new(peer, group, Arc::clone(&self.is_deferred))
+        ClientStream::new(self, peer, group)
     }
 
     /// Ends a session. `retain` is the fate of the routes per family (index order).

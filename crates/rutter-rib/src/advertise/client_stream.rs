@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
 
+use crate::adj_rib_in::leftovers::Leftovers;
 use crate::adj_rib_in::shard::{Shard, Stored};
 use crate::adj_rib_in::table::Id;
 use crate::advertise::catch_up::{Ending, Phase};
@@ -19,7 +20,7 @@ use crate::advertise::group::{
     Advertisement, BEGIN_OF_REFRESH, Group, private_segment, write_messages,
 };
 use crate::advertise::lines::{Destination, Line, Lines};
-use crate::advertise::log::Segment;
+use crate::advertise::log::{FREED_AT_ONCE, Segment, UnreadSegments};
 use crate::advertise::unsent::Unsent;
 use crate::rib::AllStreams;
 use crate::topology::Topology;
@@ -49,6 +50,7 @@ pub struct ClientStream {
     next_group: Option<Arc<Group>>,
     /// [`Rib::defer_advertisement`].
     is_deferred: Arc<AtomicBool>,
+    leftovers: Arc<Leftovers>,
     ending: Ending,
     /// The time when the socket last accepted bytes, for [`ClientStream::check_lag`].
     progress_ms: u64,
@@ -114,7 +116,7 @@ pub(crate) const LONG_RANGE: usize = 16 * 1024;
 const MAX_IO_SLICES: usize = 1_024;
 
 impl ClientStream {
-    pub(crate) fn new(peer: PeerId, group: Arc<Group>, is_deferred: Arc<AtomicBool>) -> Self {
+    pub(crate) fn new(rib: &Rib, peer: PeerId, group: Arc<Group>) -> Self {
         group.clients.fetch_add(1, Ordering::Relaxed);
         ClientStream {
             peer,
@@ -124,7 +126,8 @@ impl ClientStream {
             queued: 0,
             phase: Phase::Deferred,
             next_group: None,
-            is_deferred,
+            is_deferred: Arc::clone(&rib.is_deferred),
+            leftovers: Arc::clone(&rib.leftovers),
             ending: Ending {
                 end_of_rib: true,
                 ..Ending::default()
@@ -571,6 +574,19 @@ impl ClientStream {
         }
     }
 
+    /// Leaves the segments of the log that only this client held to be freed in slices: they may be all of the log.
+    fn discard_segments(&mut self) {
+        let queue = std::mem::take(&mut self.queue);
+        let mut held: VecDeque<_> = queue.into_iter().map(|chunk| chunk.segment).collect();
+        held.extend(self.cursor.take());
+        let end = self.group.end.load(Ordering::Relaxed);
+        let first = held.iter().find(|segment| segment.next().is_some());
+        let unread = first.map_or(0, |segment| end.saturating_sub(segment.end));
+        if unread > FREED_AT_ONCE as u64 {
+            self.leftovers.discard(Box::new(UnreadSegments::new(held)));
+        }
+    }
+
     /// Returns the next bytes as shared slices (at most 1,024), up to the next [`ClientStream::file_range`].
     pub fn slices<'a>(&'a self, out: &mut Vec<IoSlice<'a>>) {
         let first = self.queue.iter().take(1);
@@ -631,6 +647,7 @@ impl Drop for ClientStream {
         self.set_slow(None);
         self.set_backlogged(false);
         self.group.clients.fetch_sub(1, Ordering::Relaxed);
+        self.discard_segments();
     }
 }
 

@@ -3,10 +3,12 @@
 //! A reader holds the last segment that it has read and follows `next`. There is no lock and no central list. The
 //! memory of a segment is freed when the slowest reader has passed it.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::PeerId;
+use crate::adj_rib_in::leftovers::Discarded;
 use crate::advertise::memfd_segment::FilePlace;
 use crate::peer_set::PeerSet;
 
@@ -137,6 +139,43 @@ impl Drop for Segment {
     }
 }
 
+/// The segments that a reader held when it ended. Each keeps those after it.
+pub(crate) struct UnreadSegments {
+    /// The next segment to free, before those of `held`.
+    next: Option<Arc<Segment>>,
+    held: VecDeque<Arc<Segment>>,
+}
+
+impl UnreadSegments {
+    /// `held` are in the order of the chain.
+    pub fn new(held: VecDeque<Arc<Segment>>) -> Self {
+        UnreadSegments { next: None, held }
+    }
+}
+
+/// The memory of segments that is freed at once.
+pub(crate) const FREED_AT_ONCE: usize = 1024 * 1024;
+/// The segments that are freed at once.
+const SEGMENTS_AT_ONCE: usize = 1_024;
+
+impl Discarded for UnreadSegments {
+    fn free_some(&mut self) -> bool {
+        let (mut bytes, mut segments) = (0, 0);
+        while bytes < FREED_AT_ONCE && segments < SEGMENTS_AT_ONCE {
+            let Some(segment) = self.next.take().or_else(|| self.held.pop_front()) else {
+                return false;
+            };
+            bytes += segment.held();
+            segments += 1;
+            // Otherwise another reader holds it, and all later ones.
+            if Arc::strong_count(&segment) == 1 {
+                self.next = segment.next().map(Arc::clone);
+            }
+        }
+        true
+    }
+}
+
 /// The writing end of a chain. Its owner serialises calls.
 #[derive(Debug)]
 pub(crate) struct Log {
@@ -203,6 +242,41 @@ mod tests {
         assert_eq!(ranges(a), [(10, 30)]);
         assert_eq!(ranges(b), [(0, 10), (30, 40)]);
         assert_eq!(ranges(PeerId(9)), [(0, 10), (20, 30)]);
+    }
+
+    /// A reader that ends leaves its part of the log to be freed in slices, also where little of it was for this reader.
+    #[test]
+    fn the_log_of_a_reader_that_ends_is_freed_in_slices() {
+        let mut log = Log::default();
+        let end = AtomicU64::new(0);
+        let first = log.tail();
+        let mut append = |len: usize, count: usize| {
+            for _ in 0..count {
+                let runs = vec![run(len as u32, Recipients::Only(PeerId(0)))];
+                log.append((vec![0; len].into(), None), runs.into(), &end);
+            }
+            log.tail()
+        };
+        let held = [first, append(64 * 1024, 500), append(8, 50_000)];
+        let other = append(8, 100);
+        append(8, 100);
+        let retained = Arc::clone(log.retained());
+        let retained = || retained.load(Ordering::Relaxed);
+        let mut unread = UnreadSegments::new(held.into());
+        let mut slices = 1;
+        loop {
+            let before = retained();
+            let is_left = unread.free_some();
+            assert!(before - retained() < FREED_AT_ONCE + 65 * 1024);
+            if !is_left {
+                break;
+            }
+            slices += 1;
+        }
+        assert!((80..90).contains(&slices), "{slices}");
+        let one = SEGMENT + size_of::<Run>() + 8;
+        assert_eq!(retained(), 101 * one, "another reader needs the rest");
+        drop(other);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use rutter_net::Family;
 use rutter_wire::handover::{BadRecord, Reader, Writer};
@@ -84,9 +84,9 @@ impl ClientStream {
 
     /// Reads a stream of a client that catches up until [`ClientStream::follow_from_end`].
     pub(crate) fn from_state(
+        rib: &Rib,
         peer: PeerId,
         group: Arc<Group>,
-        is_deferred: Arc<AtomicBool>,
         state: &mut Reader<'_>,
     ) -> Result<Self, BadRecord> {
         let mut ending = Ending {
@@ -99,7 +99,7 @@ impl ClientStream {
         let skipped: usize = state.number("number of written bytes")?;
         let unsent = state.octets("unsent bytes")?;
         let queued = unsent.len().checked_sub(skipped);
-        let mut stream = ClientStream::new(peer, group, is_deferred);
+        let mut stream = ClientStream::new(rib, peer, group);
         stream.queued = queued.ok_or(BadRecord("number of written bytes"))?;
         if stream.queued > 0 {
             stream.queue = VecDeque::from([Chunk {

@@ -18,8 +18,7 @@ impl TableImport<'_> {
         let rib = self.rib;
         let peer = PeerId(item.number("client")?);
         let group = self.group_of(peer)?;
-        let is_deferred = Arc::clone(&rib.is_deferred);
-        let mut stream = ClientStream::from_state(peer, group, is_deferred, item)?;
+        let mut stream = ClientStream::from_state(rib, peer, group, item)?;
         let is_live = item.bool("client")?;
         if is_live && self.reordered.iter().all(|places| places.is_empty()) {
             stream.follow_from_end();
