@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p rutter-sources --example irr_exchange` prints time and peak memory. It fetches from a server on
 //! loopback, refreshes with 0.5 % changed prefixes, and restarts from the copy on disk. With the argument `files`, the
-//! entries are in a list of bgpq4 for each member.
+//! entries are in a list of bgpq4 for each member, and with `text` in lists of lines with prefix and origin.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, BufWriter, Write};
@@ -29,30 +29,42 @@ static ROUND: AtomicU32 = AtomicU32::new(0);
 fn main() -> std::io::Result<()> {
     let folder = std::env::temp_dir().join(format!("rutter-irr-exchange-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
-    let in_files = std::env::args().nth(1).as_deref() == Some("files");
-    let settings = match in_files {
-        true => files(&folder)?,
-        false => server()?,
+    let argument = std::env::args().nth(1);
+    let write_files = match argument.as_deref() {
+        Some("files") => Some(write_json as WriteList),
+        Some("text") => Some(write_text as WriteList),
+        _ => None,
     };
-    run(&settings, &folder, in_files)?;
+    let settings = match write_files {
+        Some(write) => files(&folder, write)?,
+        None => server()?,
+    };
+    run(&settings, &folder, write_files)?;
     std::fs::remove_dir_all(&folder)
 }
 
-fn run(settings: &IrrSettings, folder: &Path, in_files: bool) -> std::io::Result<()> {
+type WriteList = fn(&mut dyn Write, u32) -> std::io::Result<()>;
+
+fn run(
+    settings: &IrrSettings,
+    folder: &Path,
+    write_files: Option<WriteList>,
+) -> std::io::Result<()> {
     let (source, published) = start(settings, folder)?;
     let mut data = next("first data", &published);
     wait_live(&source);
     for _ in 0..2 {
         ROUND.fetch_add(1, Ordering::Relaxed);
-        if in_files {
-            files(folder)?;
+        if let Some(write) = write_files {
+            files(folder, write)?;
         }
-        let start = Instant::now();
+        let (start, cpu) = (Instant::now(), cpu_seconds());
         source.refresh();
         let new = next("refresh", &published);
         println!(
-            "    {:.1} s after the request",
-            start.elapsed().as_secs_f64()
+            "    {:.3} s after the request, {:.2} CPU s",
+            start.elapsed().as_secs_f64(),
+            cpu_seconds() - cpu
         );
         let changed = Changed::between(&data, &new);
         println!("    {} changed prefixes", changed.prefix_count());
@@ -108,6 +120,15 @@ fn process_memory(key: &str) -> f64 {
     let line = status.lines().find_map(|line| line.strip_prefix(key));
     let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
     kib.unwrap_or(0.0) / 1024.0
+}
+
+/// The CPU time of the process in seconds.
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let behind_name = stat.rsplit(')').next().unwrap_or_default();
+    let times = behind_name.split_whitespace().skip(11).take(2);
+    let ticks: f64 = times.filter_map(|word| word.parse::<f64>().ok()).sum();
+    ticks / 100.0
 }
 
 const MIB: f64 = 1024.0 * 1024.0;
@@ -211,25 +232,13 @@ fn prefix(number: u32) -> String {
     format!("{}/{len}", std::net::Ipv4Addr::from_bits(bits))
 }
 
-/// Settings with one list for each member, of runs of neighboring numbers.
-fn files(folder: &Path) -> std::io::Result<IrrSettings> {
+/// Settings with one list for each member.
+fn files(folder: &Path, write: WriteList) -> std::io::Result<IrrSettings> {
     let mut files: Vec<(String, PathBuf)> = Vec::new();
     for member in 0..MEMBERS {
-        let path = folder.join(format!("m{member}.json"));
+        let path = folder.join(format!("m{member}"));
         let mut file = BufWriter::new(std::fs::File::create(&path)?);
-        write!(file, "{{\"origins\": [{}], \"prefixes\": [", member + 1)?;
-        for run in 0..ENTRIES_OF_MEMBER / 16 {
-            let first = mix(member << 16 | run) % (1_000_000 - 16);
-            for number in first..first + 16 {
-                let comma = if run == 0 && number == first { "" } else { "," };
-                let prefix = prefix(number);
-                write!(
-                    file,
-                    "{comma}\n{{\"prefix\": \"{prefix}\", \"exact\": true}}"
-                )?;
-            }
-        }
-        write!(file, "]}}")?;
+        write(&mut file, member)?;
         file.flush()?;
         files.push((format!("AS-M{member}"), path));
     }
@@ -237,6 +246,35 @@ fn files(folder: &Path) -> std::io::Result<IrrSettings> {
         files,
         members: member_settings(false),
         ..IrrSettings::default()
+    })
+}
+
+fn write_json(out: &mut dyn Write, member: u32) -> std::io::Result<()> {
+    write!(out, "{{\"origins\": [{}], \"prefixes\": [", member + 1)?;
+    for (place, number) in numbers(member).enumerate() {
+        let comma = if place == 0 { "" } else { "," };
+        let prefix = prefix(number);
+        write!(
+            out,
+            "{comma}\n{{\"prefix\": \"{prefix}\", \"exact\": true}}"
+        )?;
+    }
+    write!(out, "]}}")
+}
+
+fn write_text(out: &mut dyn Write, member: u32) -> std::io::Result<()> {
+    numbers(member).try_for_each(|number| {
+        let origin = number / PREFIXES_OF_ORIGIN + 1;
+        writeln!(out, "{} AS{origin}", prefix(number))
+    })
+}
+
+/// The prefixes of a member by number, in runs of neighboring numbers.
+fn numbers(member: u32) -> impl Iterator<Item = u32> {
+    let runs = 0..ENTRIES_OF_MEMBER / 16;
+    runs.flat_map(move |run| {
+        let first = mix(member << 16 | run) % (1_000_000 - 16);
+        first..first + 16
     })
 }
 

@@ -7,7 +7,8 @@ use rutter_net::{Asn, Ipv4Prefix, Ipv6Prefix, Prefix};
 
 use super::bgpq4_json;
 use super::files::{MAX_ROWS, read_bounded};
-use super::text_lines::lines;
+use super::plain_row::plain_row;
+use super::text_lines::{line_content, valid_lines};
 
 /// The number of rows of a list, for checks before the start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,8 +64,10 @@ impl ListFile {
             Some(b'{') => bgpq4_json::parse(text, limit)?,
             _ => Self::parse_text(text, limit)?,
         };
+        // Rows of one origin mostly follow each other.
         list.asns
             .extend(list.rows.iter().filter_map(|row| row.origin));
+        list.asns.dedup();
         list.asns.sort_unstable();
         list.asns.dedup();
         Ok(list)
@@ -72,19 +75,50 @@ impl ListFile {
 
     fn parse_text(text: &[u8], limit: usize) -> Result<Self, ParseFileError> {
         let mut list = ListFile::default();
-        for line in lines(text) {
-            let (number, content) = line?;
-            let rows = list.rows.len() + list.asns.len() + 1;
-            ParseFileError::check_limit(rows, limit, number, "rows")?;
-            if let Some(asn) = as_number(content) {
-                list.asns.push(asn);
+        let (mut rest, error) = valid_lines(text);
+        let mut number = 0;
+        while !rest.is_empty() {
+            number += 1;
+            if let Some((row, behind)) = plain_row(rest.as_bytes()) {
+                // A plain line is ASCII, so the text behind it begins at a character.
+                rest = &rest[rest.len() - behind.len()..];
+                list.add_row(row, number, limit)?;
                 continue;
             }
-            let mut row = parse_row(content).map_err(|why| ParseFileError::new(number, why))?;
-            row.line = u32::try_from(number).ok();
-            list.rows.push(row);
+            let (line, behind) = rest.split_once('\n').unwrap_or((rest, ""));
+            rest = behind;
+            let content = line_content(number, line)?;
+            match as_number(content) {
+                _ if content.is_empty() => {}
+                Some(asn) => {
+                    list.check_limit(number, limit)?;
+                    list.asns.push(asn);
+                }
+                None => {
+                    list.check_limit(number, limit)?;
+                    let row = parse_row(content).map_err(|why| ParseFileError::new(number, why))?;
+                    list.add_row(row, number, limit)?;
+                }
+            }
         }
-        Ok(list)
+        error.map_or(Ok(list), Err)
+    }
+
+    fn add_row(
+        &mut self,
+        row: ListEntry,
+        number: usize,
+        limit: usize,
+    ) -> Result<(), ParseFileError> {
+        self.check_limit(number, limit)?;
+        let line = u32::try_from(number).ok();
+        self.rows.push(ListEntry { line, ..row });
+        Ok(())
+    }
+
+    fn check_limit(&self, number: usize, limit: usize) -> Result<(), ParseFileError> {
+        let rows = self.rows.len() + self.asns.len() + 1;
+        ParseFileError::check_limit(rows, limit, number, "rows")
     }
 }
 
@@ -159,6 +193,8 @@ fn length(row: &ListEntry, word: Option<&str>) -> Result<u8, String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -223,5 +259,49 @@ mod tests {
         assert_eq!(ListFile::parse(text, 2).unwrap_err().line, 3);
         let json = ListFile::parse(b" {\"NN\": [64501]}", 9).unwrap();
         assert_eq!(json.asns, [64_501]);
+    }
+
+    /// Texts of a few characters that make prefixes and lines.
+    fn words() -> impl Strategy<Value = String> {
+        let words = prop::sample::select(vec![
+            "192.0.2.0/24",
+            "10.0.0.0/8",
+            "10.1.0.0/016",
+            "192.0.2.1/24",
+            "2001:db8::/32",
+            "2001:db8:0:0:1::/80",
+            "::/0",
+            "::1/128",
+            "1:2:3:4:5:6:7:8/128",
+            " ",
+            " ",
+            "\n",
+            "\n",
+            "\n",
+            "\r\n",
+            " AS64500",
+            " 64501",
+            " 1.10",
+            "AS1",
+            " as2",
+            " le 25",
+            " ge 9",
+            "#",
+            "\u{e9}",
+            "0",
+            "/",
+        ]);
+        prop::collection::vec(words, 0..12).prop_map(|words| words.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn plain_lines_are_read_as_all_others(text in words()) {
+            // A blank before a line changes nothing, except that the line is not plain.
+            let blank = text.split('\n').map(|line| format!(" {line}"));
+            let blank = blank.collect::<Vec<_>>().join("\n");
+            let read = |text: &str| ListFile::parse(text.as_bytes(), 9);
+            prop_assert_eq!(read(&text), read(&blank));
+        }
     }
 }

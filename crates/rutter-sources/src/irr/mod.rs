@@ -18,6 +18,7 @@ mod irrd_servers;
 mod list_file;
 mod member_settings;
 mod packed_rows;
+mod plain_row;
 mod record;
 mod runner;
 mod set_graph;

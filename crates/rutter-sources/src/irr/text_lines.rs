@@ -2,18 +2,14 @@
 
 use rutter_irr::ParseFileError;
 
-/// The lines of a file with their numbers, without empty lines and without comments, which begin with `#`.
+/// The content of a line, without a comment, which begins with `#`. It may be empty.
 ///
 /// # Errors
-/// As [`records`].
-pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = Result<(usize, &str), ParseFileError>> {
-    records(text).filter_map(|line| match line {
-        Ok((number, line)) => {
-            let content = line.split('#').next().unwrap_or_default().trim_end();
-            (!content.is_empty()).then_some(Ok((number, content)))
-        }
-        Err(error) => Some(Err(error)),
-    })
+/// If the line is longer than 4,096 bytes.
+pub(crate) fn line_content(number: usize, line: &str) -> Result<&str, ParseFileError> {
+    let content = record(number, line)?;
+    let content = content.split('#').next().unwrap_or_default();
+    Ok(content.trim_end())
 }
 
 /// The lines of a file with their numbers, without empty lines.
@@ -23,20 +19,26 @@ pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = Result<(usize, &str), P
 pub(crate) fn records(text: &[u8]) -> impl Iterator<Item = Result<(usize, &str), ParseFileError>> {
     let (valid, error) = valid_lines(text);
     let numbered = (1..).zip(valid.split('\n'));
-    let records = numbered.filter_map(|(number, line)| {
-        if line.len() > MAX_LINE {
-            let why = format!("the line has more than {MAX_LINE} bytes");
-            return Some(Err(ParseFileError::new(number, why)));
-        }
-        let content = line.trim();
-        (!content.is_empty()).then_some(Ok((number, content)))
+    let records = numbered.filter_map(|(number, line)| match record(number, line) {
+        Ok("") => None,
+        record => Some(record.map(|content| (number, content))),
     });
     records.chain(error.map(Err))
 }
 
+fn record(number: usize, line: &str) -> Result<&str, ParseFileError> {
+    match line.len() {
+        0..=MAX_LINE => Ok(line.trim()),
+        _ => {
+            let why = format!("the line has more than {MAX_LINE} bytes");
+            Err(ParseFileError::new(number, why))
+        }
+    }
+}
+
 /// The lines before the first that is not UTF-8, and the error of that line. One check of the whole text takes less time
 /// than one for each line.
-fn valid_lines(text: &[u8]) -> (&str, Option<ParseFileError>) {
+pub(crate) fn valid_lines(text: &[u8]) -> (&str, Option<ParseFileError>) {
     let error = match std::str::from_utf8(text) {
         Ok(text) => return (text, None),
         Err(error) => error,
