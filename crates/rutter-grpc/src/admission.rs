@@ -1,11 +1,12 @@
 //! Decides about each call: its rate, and the role of its client.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Instant;
 
 use rutter_config::access::{AccessRules, Role, bearer};
 use rutter_limits::RequestRate;
+use tokio::sync::watch;
 use tonic::service::Interceptor;
 use tonic::transport::server::TlsConnectInfo;
 use tonic::{Request, Status};
@@ -17,16 +18,18 @@ use crate::connections::Peer;
 pub(crate) struct Admission(Arc<Rules>);
 
 struct Rules {
-    access: RwLock<AccessRules>,
+    access: watch::Sender<AccessRules>,
     rate: RequestRate,
 }
 
 /// The client of a call that was admitted.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Caller {
     role: Role,
-    /// It has sent a token or a certificate that the rules name.
-    is_known: bool,
+    /// The hash of the token or certificate that the rules name, if it has sent one.
+    secret: Option<[u8; 32]>,
+    /// The rules, which may change while the call lasts.
+    access: watch::Receiver<AccessRules>,
     /// Its name in the audit log of the daemon.
     pub(crate) name: String,
     /// Its address.
@@ -36,18 +39,14 @@ pub(crate) struct Caller {
 impl Admission {
     pub(crate) fn new(access: AccessRules, requests_per_second: u32) -> Self {
         Admission(Arc::new(Rules {
-            access: RwLock::new(access),
+            access: watch::Sender::new(access),
             rate: RequestRate::new(requests_per_second),
         }))
     }
 
     /// Replaces the tokens.
     pub(crate) fn set_access(&self, access: AccessRules) {
-        *self
-            .0
-            .access
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = access;
+        self.0.access.send_replace(access);
     }
 
     /// Returns the client with this header and these certificates.
@@ -57,7 +56,7 @@ impl Admission {
         header: Option<&str>,
         certificates: &[impl AsRef<[u8]>],
     ) -> Result<Caller, Status> {
-        let access = self.0.access.read().unwrap_or_else(PoisonError::into_inner);
+        let access = self.0.access.borrow();
         let token = match header {
             Some(header) => {
                 let token = bearer(header).and_then(|token| access.find(token.as_bytes()));
@@ -71,7 +70,8 @@ impl Admission {
         let owner = token.map_or("", |token| token.owner.as_str());
         Ok(Caller {
             role: token.map_or(access.anonymous, |token| token.role.max(access.anonymous)),
-            is_known: token.is_some(),
+            secret: token.map(|token| token.sha256),
+            access: self.0.access.subscribe(),
             name: match owner {
                 "" => format!("gRPC client {peer}"),
                 owner => format!("gRPC client {peer} ({owner})"),
@@ -105,19 +105,46 @@ impl Interceptor for Admission {
 pub(crate) fn permit<T>(request: &Request<T>, needed: Role) -> Result<Caller, Status> {
     let caller = request.extensions().get::<Caller>();
     let caller = caller.ok_or_else(|| Status::internal("the client is unknown"))?;
-    match (caller.role >= needed, caller.is_known) {
+    match (caller.role >= needed, caller.secret) {
         (true, _) => Ok(caller.clone()),
-        (false, true) => Err(Status::permission_denied(match needed {
-            Role::Control => "this method needs the role control",
-            _ => "the role of this client does not include this method",
-        })),
-        (false, false) => Err(Status::unauthenticated(NO_TOKEN)),
+        (false, Some(_)) => Err(too_low(needed)),
+        (false, None) => Err(Status::unauthenticated(NO_TOKEN)),
     }
+}
+
+impl Caller {
+    /// Waits until changed rules no longer give the client this role, and returns the reason.
+    pub(crate) async fn refusal(mut self, needed: Role) -> Status {
+        while self.access.changed().await.is_ok() {
+            let access = self.access.borrow_and_update();
+            let secret = self.secret;
+            let token = access.tokens.iter().find(|one| secret == Some(one.sha256));
+            match (secret, token) {
+                // A token that is gone is refused even if clients without one may call: so is a new call with it.
+                (Some(_), None) => return Status::unauthenticated(TOKEN_REMOVED),
+                (Some(_), Some(token)) if token.role.max(access.anonymous) < needed => {
+                    return too_low(needed);
+                }
+                (None, _) if access.anonymous < needed => return Status::unauthenticated(NO_TOKEN),
+                _ => {}
+            }
+        }
+        Status::unavailable("this server is stopping")
+    }
+}
+
+fn too_low(needed: Role) -> Status {
+    Status::permission_denied(match needed {
+        Role::Control => "this method needs the role control",
+        _ => "the role of this client does not include this method",
+    })
 }
 
 const NO_TOKEN: &str = "this method needs a token: send the metadata `authorization: Bearer TOKEN`";
 const NO_SUCH_TOKEN: &str =
     "nobody has this token: send `authorization: Bearer TOKEN`, and ask the operator for a token";
+const TOKEN_REMOVED: &str =
+    "the operator has removed this token: ask for another, and continue after the last number";
 const TOO_FAST: &str = "this client asks too often: wait a second";
 
 #[cfg(test)]
@@ -188,7 +215,37 @@ mod tests {
         let caller = rules.caller(peer, None, &[b"", &b"abc"[..]]).unwrap();
         assert_eq!(caller.role, Role::Control);
         let caller = rules.caller(peer, None, &[b"other"]).unwrap();
-        assert_eq!((caller.role, caller.is_known), (Role::Nobody, false));
+        assert_eq!((caller.role, caller.secret), (Role::Nobody, None));
+    }
+
+    /// The code with which a call of the role `monitor` ends when these tokens are in use.
+    async fn ends_with(token: Option<&str>, anonymous: Role, tokens: &str) -> Option<Code> {
+        let rules = admission(Role::Nobody, 1_000);
+        if token.is_none() {
+            rules.set_access(AccessRules::open());
+        }
+        let request = rules.clone().call(request(token)).unwrap();
+        let refusal = permit(&request, Role::Monitor).unwrap();
+        let refusal = refusal.refusal(Role::Monitor);
+        let tokens = parse_tokens(tokens).unwrap();
+        rules.set_access(AccessRules { anonymous, tokens });
+        // Without a reason the call goes on until the rules are gone.
+        drop((rules, request));
+        Some(refusal.await.code()).filter(|code| *code != Code::Unavailable)
+    }
+
+    #[tokio::test]
+    async fn a_call_ends_with_its_token_and_goes_on_with_others() {
+        let without = TOKENS.lines().last().unwrap();
+        let nobody = Role::Nobody;
+        assert_eq!(ends_with(Some("abc"), nobody, TOKENS).await, None);
+        let changed = TOKENS.replace("monitor", "read");
+        assert_eq!(ends_with(Some("abc"), nobody, &changed).await, None);
+        let refused = Some(Code::Unauthenticated);
+        assert_eq!(ends_with(Some("abc"), nobody, without).await, refused);
+        assert_eq!(ends_with(Some("abc"), Role::Read, without).await, refused);
+        assert_eq!(ends_with(None, nobody, TOKENS).await, refused);
+        assert_eq!(ends_with(None, Role::Read, without).await, None);
     }
 
     #[test]

@@ -6,7 +6,6 @@ use rutter_api::{AdvertisedList, Line};
 use rutter_config::access::Role;
 use rutter_limits::ConnectionLimits;
 use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 
 use crate::admission::permit;
@@ -225,7 +224,7 @@ impl v1::reader_server::Reader for ReaderService {
         })
     }
 
-    type WatchChangesStream = ReceiverStream<Result<v1::WatchChangesResponse, Status>>;
+    type WatchChangesStream = watch::PermittedChanges;
 
     async fn watch_changes(
         &self,
@@ -238,7 +237,10 @@ impl v1::reader_server::Reader for ReaderService {
         })?;
         let (messages, receiver) = mpsc::channel(WAITING);
         watch::start(Arc::clone(&self.daemon), query, messages, place)?;
-        Ok(Response::new(ReceiverStream::new(receiver)))
+        let refusal = caller.refusal(Role::Read);
+        Ok(Response::new(watch::PermittedChanges::new(
+            receiver, refusal,
+        )))
     }
 }
 

@@ -4,18 +4,58 @@
 //! nothing, the daemon closes the connection after a minute. Then the thread continues after the last change that the
 //! client was sent, so nothing is lost while the daemon's log has it. Otherwise the stream ends with OUT_OF_RANGE.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::thread;
 
 use rutter_api::{ChangesQuery, Line, Request};
 use rutter_limits::ConnectionSlot;
-use tokio::sync::mpsc::Sender;
+use tokio::sync::mpsc::{Receiver, Sender};
+use tokio_stream::Stream;
 use tonic::{Code, Status};
 
 use crate::daemon::{Daemon, failure};
 use crate::v1::WatchChangesResponse;
 
-type Messages = Sender<Result<WatchChangesResponse, Status>>;
+type Message = Result<WatchChangesResponse, Status>;
+type Messages = Sender<Message>;
+
+/// The messages for a client, until it loses its role.
+pub(crate) struct PermittedChanges {
+    messages: Receiver<Message>,
+    /// Ends with the reason. `None` after the last message.
+    refusal: Option<Pin<Box<dyn Future<Output = Status> + Send>>>,
+}
+
+impl PermittedChanges {
+    pub(crate) fn new(
+        messages: Receiver<Message>,
+        refusal: impl Future<Output = Status> + Send + 'static,
+    ) -> Self {
+        PermittedChanges {
+            messages,
+            refusal: Some(Box::pin(refusal)),
+        }
+    }
+}
+
+impl Stream for PermittedChanges {
+    type Item = Message;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Message>> {
+        let Some(refusal) = &mut self.refusal else {
+            return Poll::Ready(None);
+        };
+        if let Poll::Ready(why) = refusal.as_mut().poll(cx) {
+            self.refusal = None;
+            // The thread ends when it sends its next message.
+            self.messages.close();
+            return Poll::Ready(Some(Err(why)));
+        }
+        self.messages.poll_recv(cx)
+    }
+}
 
 /// Starts to send changes. The thread ends with the client.
 pub(crate) fn start(

@@ -162,6 +162,31 @@ fn a_client_watches_changes_and_misses_none_when_it_comes_back() {
 }
 
 #[test]
+fn a_stream_of_changes_ends_with_its_token() {
+    let stage = Stage::new();
+    let tokens = token_file(&stage.lab);
+    let mut grpc = Grpc::start(&stage.lab, &stage.rutter, &["--token-file", &tokens]);
+    let python = Python::new(&stage.lab);
+    let pause = path(&stage.lab.folder("watch").join("pause"));
+    let arguments = |token| [grpc.address.clone(), "0".into(), pause.clone(), token];
+    let mut watch = |token: &str| {
+        let arguments = arguments(token.to_owned());
+        let mut watcher = python.start("watch.py", &arguments.each_ref().map(String::as_str));
+        watcher.shows("place -");
+        watcher
+    };
+    let (mut reads, mut controls) = (watch("read"), watch("control"));
+    let text = fs::read_to_string(&tokens).expect("the tokens");
+    let lines = text.lines().filter(|line| !line.starts_with("read "));
+    let rest: String = lines.map(|line| format!("{line}\n")).collect();
+    fs::write(&tokens, rest.replace("control ", "monitor ")).expect("a file");
+    grpc.process.signal("HUP");
+    reads.shows("error UNAUTHENTICATED");
+    controls.shows("error PERMISSION_DENIED");
+    grpc.process.check_alive().unwrap();
+}
+
+#[test]
 fn a_client_that_reads_nothing_costs_little_and_learns_what_it_missed() {
     let mut stage = Stage::new();
     let mut grpc = Grpc::start(&stage.lab, &stage.rutter, &[]);

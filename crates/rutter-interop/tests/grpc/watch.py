@@ -1,12 +1,13 @@
 """Prints changes as they come, a line each: the number, the kind and the prefix. Ends with a line that has the code and the
 text of the error. Arguments: the folder of the generated stubs, the address of the server, the number after which to
-continue (0: from now on), and a file: while it exists, nothing is read."""
+continue (0: from now on), a file: while it exists, nothing is read, and perhaps a token."""
 
 import os
 import sys
 import time
 
-stubs, server, after, pause = sys.argv[1:]
+stubs, server, after, pause = sys.argv[1:5]
+metadata = [("authorization", f"Bearer {token}") for token in sys.argv[5:]]
 sys.path.insert(0, stubs)
 
 import grpc
@@ -16,7 +17,7 @@ channel = grpc.insecure_channel(server)
 reader = reader_pb2_grpc.ReaderStub(channel)
 query = change_pb2.WatchChangesRequest(after=int(after) or None)
 try:
-    for message in reader.WatchChanges(query):
+    for message in reader.WatchChanges(query, metadata=metadata):
         if message.HasField("change"):
             kind = message.change.WhichOneof("kind")
             body = getattr(message.change, kind)
