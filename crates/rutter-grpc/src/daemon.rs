@@ -8,14 +8,17 @@ use std::time::Duration;
 use rutter_api::{Client, Done, ErrorReason, Line, Request};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 use tonic::{Code, Status};
 
 /// The largest number of answers that are read from the daemon at a time. It has 28 places for clients of other users.
 pub(crate) const ANSWERS: usize = 12;
 /// The rows of the largest answer. A page ends with a whole destination, which has at most 1,024 paths of a neighbor.
 const MOST_ROWS: usize = 20_000;
-/// The daemon answers every request in this time.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// A daemon that has not answered by then hangs. The server itself ends a call later, and says less.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(25);
+/// A daemon that sends changes sends a sign of life every five seconds.
+const QUIET: Duration = Duration::from_secs(15);
 /// The longest message of an error, bytes: gRPC sends it in a header.
 const LONGEST_MESSAGE: usize = 2_000;
 
@@ -23,6 +26,8 @@ const LONGEST_MESSAGE: usize = 2_000;
 pub(crate) struct Daemon {
     socket: PathBuf,
     places: Arc<Semaphore>,
+    /// The longest time until an answer is complete.
+    patience: Duration,
     /// The code of a request that the daemon refuses.
     refused: Code,
 }
@@ -39,6 +44,15 @@ impl Daemon {
         Daemon::new(socket, Code::InvalidArgument)
     }
 
+    /// A daemon that is asked whether it still answers. Clients do not take this place.
+    pub(crate) fn for_health(socket: PathBuf, patience: Duration) -> Self {
+        Daemon {
+            places: Arc::new(Semaphore::new(1)),
+            patience,
+            ..Daemon::for_reading(socket)
+        }
+    }
+
     /// A daemon that is changed. If it refuses a request, it cannot carry it out as it is.
     pub(crate) fn for_control(socket: PathBuf) -> Self {
         Daemon::new(socket, Code::FailedPrecondition)
@@ -48,6 +62,7 @@ impl Daemon {
         Daemon {
             socket,
             places: Arc::new(Semaphore::new(ANSWERS)),
+            patience: PATIENCE,
             refused,
         }
     }
@@ -63,13 +78,24 @@ impl Daemon {
     }
 
     async fn answer(&self, request: Request, user: Option<String>) -> Result<Answer, Status> {
+        let answer = timeout(self.patience, self.answer_at_last(request, user));
+        let late = |_| Status::deadline_exceeded(silence(&self.socket, self.patience));
+        answer.await.map_err(late)?
+    }
+
+    /// Waits for a place, and for the answer.
+    async fn answer_at_last(
+        &self,
+        request: Request,
+        user: Option<String>,
+    ) -> Result<Answer, Status> {
         let place = Arc::clone(&self.places).acquire_owned().await;
         let place = place.map_err(|_| Status::unavailable("this server is stopping"))?;
-        let (socket, refused) = (self.socket.clone(), self.refused);
+        let (socket, patience, refused) = (self.socket.clone(), self.patience, self.refused);
         let reading = spawn_blocking(move || {
             // A client that cancels its call keeps the place until the daemon has answered.
             let _place = place;
-            let client = connect(&socket)?;
+            let client = connect(&socket, patience)?;
             let answer = match user {
                 Some(user) => client.call_for(&user, request),
                 None => client.call(request),
@@ -82,16 +108,36 @@ impl Daemon {
             .map_err(|why| Status::internal(why.to_string()))?
     }
 
-    /// Connects for an answer without an end. The daemon sends a sign of life in [`PATIENCE`].
+    /// Connects for an answer without an end. Without a sign of life its next line is an error: see [`Daemon::hangs`].
     pub(crate) fn follow(&self, request: Request) -> Result<rutter_api::Answer, Status> {
-        let answer = connect(&self.socket)?.call(request);
+        let answer = connect(&self.socket, QUIET)?.call(request);
         answer.map_err(|why| unreachable(&self.socket, &why))
+    }
+
+    /// Returns the status of a stream after this error if the daemon hangs. Otherwise it has closed the connection.
+    pub(crate) fn hangs(&self, why: &io::Error) -> Option<Status> {
+        is_late(why).then(|| Status::unavailable(silence(&self.socket, QUIET)))
     }
 }
 
-fn connect(socket: &Path) -> Result<Client, Status> {
+fn is_late(why: &io::Error) -> bool {
+    matches!(
+        why.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+    )
+}
+
+fn silence(socket: &Path, patience: Duration) -> String {
+    format!(
+        "the daemon at {} has sent nothing for {patience:?}: it hangs, or is stopped, or has too much to do; \
+         it may still carry out the request when it continues",
+        socket.display()
+    )
+}
+
+fn connect(socket: &Path, patience: Duration) -> Result<Client, Status> {
     let client = Client::connect(socket).and_then(|client| {
-        client.set_patience(PATIENCE)?;
+        client.set_patience(patience)?;
         Ok(client)
     });
     client.map_err(|why| unreachable(socket, &why))
@@ -143,6 +189,10 @@ pub(crate) fn failure(message: &str, reason: ErrorReason, refused: Code, rows: &
 }
 
 fn unreachable(socket: &Path, why: &io::Error) -> Status {
+    if is_late(why) {
+        // The time of the call is over too: see `Daemon::answer`.
+        return Status::deadline_exceeded(format!("no answer at {}", socket.display()));
+    }
     Status::unavailable(format!("no daemon answers at {}: {why}", socket.display()))
 }
 
@@ -161,6 +211,25 @@ mod tests {
         let status = failure(&long, ErrorReason::Refused, Code::Internal, &[]);
         assert!(status.message().len() <= LONGEST_MESSAGE + '…'.len_utf8());
         assert!(status.message().ends_with("ö…"));
+    }
+
+    #[tokio::test]
+    async fn a_daemon_that_hangs_ends_a_call_with_a_reason() {
+        let name = format!("rutter-grpc-hangs-{}", std::process::id());
+        let socket = std::env::temp_dir().join(name);
+        let _ = std::fs::remove_file(&socket);
+        let _accepts_nothing = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        let daemon = Daemon::for_health(socket.clone(), Duration::from_millis(100));
+        // The second one waits for the place of the first.
+        for _ in 0..2 {
+            let Err(status) = daemon.ask(Request::Status).await else {
+                panic!("an answer");
+            };
+            assert_eq!(status.code(), Code::DeadlineExceeded);
+            let text = status.message();
+            assert!(text.contains("nothing for 100ms: it hangs"), "{text}");
+        }
+        std::fs::remove_file(&socket).unwrap();
     }
 
     #[tokio::test]

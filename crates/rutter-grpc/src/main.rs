@@ -14,6 +14,7 @@ mod control;
 mod daemon;
 #[cfg(test)]
 mod golden;
+mod health;
 mod messages;
 mod reader;
 mod server;
@@ -39,12 +40,17 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
-        // Reads and control have places of their own.
-        .max_blocking_threads(2 * daemon::ANSWERS)
+        // Reads, control and health have places of their own.
+        .max_blocking_threads(2 * daemon::ANSWERS + 1)
         .enable_all()
         .build();
     let result = match runtime {
-        Ok(runtime) => runtime.block_on(server::run(cli)),
+        Ok(runtime) => {
+            let result = runtime.block_on(server::run(cli));
+            // A daemon that hangs does not delay the end.
+            runtime.shutdown_background();
+            result
+        }
         Err(error) => Err(format!("cannot start threads: {error}")),
     };
     match result {

@@ -7,21 +7,19 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rutter_api::Request;
 use rutter_config::access::{AccessRules, Role, parse_tokens};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Certificate, Identity, Server, ServerTlsConfig};
-use tonic_health::ServingStatus;
-use tonic_health::server::HealthReporter;
 
 use crate::admission::Admission;
 use crate::cli::{Anonymous, Cli};
 use crate::connections::Connections;
 use crate::control::ControlService;
-use crate::daemon::Daemon;
+use crate::daemon::{Daemon, PATIENCE};
+use crate::health;
 use crate::reader::ReaderService;
 use crate::v1;
 use crate::v1::control_server::ControlServer;
@@ -35,14 +33,13 @@ const STREAMS: u32 = 64;
 const LONGEST_REQUEST: usize = rutter_api::MAX_REQUEST;
 /// The longest list of headers, bytes.
 const LONGEST_HEADERS: u32 = 16 << 10;
-/// The longest time until an answer begins.
+/// The longest time until an answer begins. Where the daemon is late, the reason is sent before.
 const ANSWER_TIME: Duration = Duration::from_secs(30);
+const _: () = assert!(PATIENCE.as_secs() < ANSWER_TIME.as_secs());
 /// The longest TLS handshake.
 const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
 /// The time between pings, and the time to answer one.
 const PING: Duration = Duration::from_secs(20);
-/// The time between two looks at the daemon, for the health of this server.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// The time in which clients may take their answers when the server stops.
 const LAST_ANSWERS: Duration = Duration::from_millis(500);
 
@@ -69,12 +66,12 @@ pub(crate) async fn run(cli: Cli) -> Result<(), String> {
 
     let daemon = Arc::new(Daemon::for_reading(cli.socket.clone()));
     let changed = cli.control_socket.clone().map(Daemon::for_control);
-    let reader = ReaderServer::new(ReaderService::new(Arc::clone(&daemon)))
-        .max_decoding_message_size(LONGEST_REQUEST);
+    let reader =
+        ReaderServer::new(ReaderService::new(daemon)).max_decoding_message_size(LONGEST_REQUEST);
     let control = ControlServer::new(ControlService::new(changed.map(Arc::new)))
         .max_decoding_message_size(LONGEST_REQUEST);
-    let (reporter, health) = tonic_health::server::health_reporter();
-    let health = health.max_decoding_message_size(LONGEST_REQUEST);
+    let (reporter, health_service) = tonic_health::server::health_reporter();
+    let health_service = health_service.max_decoding_message_size(LONGEST_REQUEST);
     // Older clients know the alpha version alone.
     let wrong = |why| format!("server reflection: {why}");
     let reflection = description()
@@ -86,7 +83,8 @@ pub(crate) async fn run(cli: Cli) -> Result<(), String> {
         .map_err(wrong)?
         .max_decoding_message_size(LONGEST_REQUEST);
 
-    tokio::spawn(report_health(reporter, Arc::clone(&daemon)));
+    let asked = Daemon::for_health(cli.socket.clone(), health::PATIENCE);
+    tokio::spawn(health::report(reporter, asked));
     greet(address, &cli);
     let stopped = stop_signal()?;
     let reading = read_tokens_again(&cli, &admission);
@@ -94,7 +92,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), String> {
     let serving = server
         .add_service(InterceptedService::new(reader, admission.clone()))
         .add_service(InterceptedService::new(control, admission.clone()))
-        .add_service(InterceptedService::new(health, admission.clone()))
+        .add_service(InterceptedService::new(health_service, admission.clone()))
         .add_service(InterceptedService::new(reflection, admission.clone()))
         .add_service(InterceptedService::new(reflection_alpha, admission.clone()))
         .serve_with_incoming_shutdown(Connections::new(listener), async {
@@ -213,18 +211,4 @@ fn stop_signal() -> Result<impl Future<Output = ()>, String> {
             _ = interrupt.recv() => {}
         }
     })
-}
-
-/// The services are healthy while the daemon answers.
-async fn report_health(reporter: HealthReporter, daemon: Arc<Daemon>) {
-    loop {
-        let status = match daemon.ask(Request::Status).await {
-            Ok(_) => ServingStatus::Serving,
-            Err(_) => ServingStatus::NotServing,
-        };
-        for service in ["", "rutter.v1.Reader", "rutter.v1.Control"] {
-            reporter.set_service_status(service, status).await;
-        }
-        sleep(LOOK_EVERY).await;
-    }
 }

@@ -103,7 +103,11 @@ fn send(daemon: &Daemon, mut query: ChangesQuery, messages: &Messages) -> Result
                     let status = failure(&message, reason, Code::InvalidArgument, &[]);
                     return Err(End::Failed(status));
                 }
-                Ok(_) | Err(_) => break,
+                Err(why) => match daemon.hangs(&why) {
+                    Some(status) => return Err(End::Failed(status)),
+                    None => break,
+                },
+                Ok(_) => break,
             };
             query.after = Some(message.number);
             was_of_use = true;

@@ -232,6 +232,24 @@ fn a_client_that_reads_nothing_costs_little_and_learns_what_it_missed() {
 }
 
 #[test]
+fn a_daemon_that_hangs_is_not_healthy_and_calls_end_with_the_reason() {
+    let mut stage = Stage::new();
+    let mut grpc = Grpc::start(&stage.lab, &stage.rutter, &[]);
+    let python = Python::new(&stage.lab);
+    let members = [stage.lab.address(2), stage.lab.address(3)].map(|one| one.to_string());
+    let reads = [grpc.address.as_str(), &members[0], &members[1]];
+    python.run("reads.py", &reads);
+    stage.rutter.process().freeze();
+    python.run("hangs.py", &[&grpc.address]);
+    stage.rutter.process().thaw();
+    stage.has(stage::ACCEPTED);
+    eventually("the daemon is healthy again", || {
+        python.result("reads.py", &reads)
+    });
+    grpc.process.check_alive().unwrap();
+}
+
+#[test]
 fn too_many_watching_clients_are_refused_and_others_are_answered() {
     let stage = Stage::new();
     let grpc = Grpc::start(&stage.lab, &stage.rutter, &[]);
