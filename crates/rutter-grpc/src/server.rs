@@ -13,6 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Certificate, Identity, Server, ServerTlsConfig};
+use tower::util::MapResponseLayer;
 
 use crate::admission::Admission;
 use crate::cli::{Anonymous, Cli};
@@ -21,6 +22,7 @@ use crate::control::ControlService;
 use crate::daemon::{Daemon, PATIENCE};
 use crate::health;
 use crate::reader::ReaderService;
+use crate::request_size::is_too_long;
 use crate::v1;
 use crate::v1::control_server::ControlServer;
 use crate::v1::reader_server::ReaderServer;
@@ -30,7 +32,7 @@ const CALLS: usize = 32;
 /// The calls that one connection may have open at a time.
 const STREAMS: u32 = 64;
 /// The longest request, bytes.
-const LONGEST_REQUEST: usize = rutter_api::MAX_REQUEST;
+pub(crate) const LONGEST_REQUEST: usize = rutter_api::MAX_REQUEST;
 /// The longest list of headers, bytes.
 const LONGEST_HEADERS: u32 = 16 << 10;
 /// The longest time until an answer begins. Where the daemon is late, the reason is sent before.
@@ -53,7 +55,8 @@ pub(crate) async fn run(cli: Cli) -> Result<(), String> {
         .max_concurrent_streams(STREAMS)
         .http2_max_header_list_size(LONGEST_HEADERS)
         .http2_keepalive_interval(Some(PING))
-        .http2_keepalive_timeout(Some(PING));
+        .http2_keepalive_timeout(Some(PING))
+        .layer(MapResponseLayer::new(is_too_long));
     if let Some(tls) = tls(&cli)? {
         let wrong = |why| format!("the certificate cannot be used: {why}");
         server = server.tls_config(tls).map_err(wrong)?;

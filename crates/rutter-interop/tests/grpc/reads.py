@@ -117,6 +117,16 @@ try:
 except grpc.RpcError as error:
     assert error.code() == INVALID and "rain" in error.details(), error
 
+# A request that is too long is no sign of missed changes.
+EXHAUSTED = grpc.StatusCode.RESOURCE_EXHAUSTED
+text = fails(EXHAUSTED, reader.GetPeer, peer_pb2.GetPeerRequest(peer="x" * 70_000))
+assert "65536 bytes" in text, text
+too_long = reader.WatchChanges(change_pb2.WatchChangesRequest(kinds=["x" * 70_000]))
+try:
+    raise AssertionError(next(too_long))
+except grpc.RpcError as error:
+    assert error.code() == EXHAUSTED, error
+
 # Without --control-socket the server only reads.
 control = control_pb2_grpc.ControlStub(channel)
 text = fails(grpc.StatusCode.PERMISSION_DENIED, control.Reload, control_pb2.ReloadRequest())
