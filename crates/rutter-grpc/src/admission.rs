@@ -49,6 +49,16 @@ impl Admission {
         self.0.access.send_replace(access);
     }
 
+    /// Counts a request of this client. Returns false if it makes too many.
+    pub(crate) fn allows(&self, client: IpAddr, now: Instant) -> bool {
+        self.0.rate.allows(client, now)
+    }
+
+    /// The answer to a client that makes too many requests.
+    pub(crate) fn too_often() -> Status {
+        Status::resource_exhausted(TOO_FAST)
+    }
+
     /// Returns the client with this header and these certificates.
     fn caller(
         &self,
@@ -88,8 +98,8 @@ impl Interceptor for Admission {
         let peer = tls.map(|info| info.get_ref()).or(extensions.get::<Peer>());
         let peer = peer.ok_or_else(|| Status::internal("the address of the client is unknown"))?;
         let peer = peer.0;
-        if !self.0.rate.allows(peer.ip(), Instant::now()) {
-            return Err(Status::resource_exhausted(TOO_FAST));
+        if !self.allows(peer.ip(), Instant::now()) {
+            return Err(Admission::too_often());
         }
         let certificates = tls.and_then(TlsConnectInfo::peer_certs);
         let certificates = certificates.as_deref().map_or(&[][..], Vec::as_slice);

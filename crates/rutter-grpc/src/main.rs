@@ -17,6 +17,7 @@ mod golden;
 mod health;
 mod messages;
 mod reader;
+mod reflection;
 mod request_size;
 mod server;
 mod watch;

@@ -22,6 +22,7 @@ use crate::control::ControlService;
 use crate::daemon::{Daemon, PATIENCE};
 use crate::health;
 use crate::reader::ReaderService;
+use crate::reflection::CountedAnswers;
 use crate::request_size::is_too_long;
 use crate::v1;
 use crate::v1::control_server::ControlServer;
@@ -87,6 +88,8 @@ pub(crate) async fn run(cli: Cli) -> Result<(), String> {
         .max_decoding_message_size(LONGEST_REQUEST);
 
     let asked = Daemon::for_health(cli.socket.clone(), health::PATIENCE);
+    let reflection = CountedAnswers::new(reflection, admission.clone());
+    let reflection_alpha = CountedAnswers::new(reflection_alpha, admission.clone());
     tokio::spawn(health::report(reporter, asked));
     greet(address, &cli);
     let stopped = stop_signal()?;

@@ -9,6 +9,7 @@ sys.path.insert(0, stubs)
 import grpc
 from google.protobuf.descriptor_pool import DescriptorPool
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 from rutter.v1 import advertised_pb2, change_pb2, explain_pb2, lookup_pb2, peer_pb2, reader_pb2_grpc
 from rutter.v1 import control_pb2, control_pb2_grpc, route_pb2, source_pb2, status_pb2
@@ -141,3 +142,15 @@ assert "WatchChanges" in methods, methods
 health = health_pb2_grpc.HealthStub(channel)
 answer = health.Check(health_pb2.HealthCheckRequest(service="rutter.v1.Reader"))
 assert answer.status == health_pb2.HealthCheckResponse.SERVING, answer
+
+# One call for reflection may not ask without end.
+many = (reflection_pb2.ServerReflectionRequest(list_services="") for _ in range(50_000))
+answers = reflection_pb2_grpc.ServerReflectionStub(channel).ServerReflectionInfo(many)
+count = 0
+try:
+    for _ in answers:
+        count += 1
+    raise AssertionError(f"{count} answers")
+except grpc.RpcError as error:
+    assert error.code() == EXHAUSTED and "asks too often" in error.details(), error
+assert count > 100, count
