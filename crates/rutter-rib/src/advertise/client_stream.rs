@@ -43,6 +43,8 @@ pub struct ClientStream {
     /// The last segment of the log that was gathered from. It is `None` while catching up: a held segment keeps all
     /// later ones. For the same reason `queue` then holds no part of the log.
     cursor: Option<Arc<Segment>>,
+    /// The bytes of the segment after `cursor` that are discarded already.
+    discarded: u32,
     queue: VecDeque<Chunk>,
     queued: usize,
     phase: Phase,
@@ -88,7 +90,7 @@ const SLICE: usize = 1024;
 const SLICE_ROUTES: usize = 8 * 1024;
 /// The destinations taken at once.
 const SEVERAL: usize = 16;
-/// The part of the log that is turned into marks at once, bytes of memory: some milliseconds.
+/// The part of the log that is turned into marks at once, bytes of memory. A slice also ends after some marks.
 const DISCARDED_AT_ONCE: u64 = 128 * 1024;
 /// The slices without anything for the client that one call visits.
 const MAX_SILENT_SLICES: usize = 8;
@@ -122,6 +124,7 @@ impl ClientStream {
             peer,
             group,
             cursor: None,
+            discarded: 0,
             queue: VecDeque::new(),
             queued: 0,
             phase: Phase::Deferred,
@@ -562,9 +565,18 @@ impl ClientStream {
             let Some(next) = self.next_segment().map(Arc::clone) else {
                 break;
             };
-            for (start, end) in next.ranges_for(self.peer) {
-                unsent.mark(&next.bytes[start as usize..end as usize]);
+            let is_read = next.ranges_for(self.peer).all(|(start, end)| {
+                let start = start.max(self.discarded);
+                if start < end {
+                    let read = unsent.read(&next.bytes[start as usize..end as usize]);
+                    self.discarded = start + read as u32;
+                }
+                self.discarded >= end
+            });
+            if !is_read {
+                break;
             }
+            self.discarded = 0;
             self.cursor = Some(next);
         }
         unsent.finish();

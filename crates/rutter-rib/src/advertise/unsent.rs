@@ -19,8 +19,8 @@ pub(crate) struct Unsent<'r> {
     ipv6: Vec<(u32, Ipv6Prefix)>,
 }
 
-/// The number of prefixes marked at once: every shard is locked once for them.
-const MARK_BATCH: usize = 16 * 1024;
+/// The number of prefixes marked at once, about half a millisecond: every shard is locked once for them.
+const MARK_BATCH: usize = 2 * 1024;
 
 impl<'r> Unsent<'r> {
     pub fn new(rib: &'r Rib, peer: PeerId, add_path: PerFamily<bool>) -> Self {
@@ -33,9 +33,13 @@ impl<'r> Unsent<'r> {
         }
     }
 
-    /// Marks every destination that the messages announce or withdraw, now or at [`Unsent::finish`].
-    pub fn mark(&mut self, mut messages: &[u8]) {
-        while let Some(len) = messages.get(16..18) {
+    /// Collects the destinations that the messages announce or withdraw, until [`Unsent::is_full`]. They are marked at
+    /// [`Unsent::finish`]. Returns the number of bytes of the messages that were read.
+    pub fn read(&mut self, all: &[u8]) -> usize {
+        let mut messages = all;
+        while !self.is_full()
+            && let Some(len) = messages.get(16..18)
+        {
             let len = usize::from(u16::from_be_bytes([len[0], len[1]]));
             let Some((message, rest)) = messages.split_at_checked(len.max(19)) else {
                 break;
@@ -48,17 +52,22 @@ impl<'r> Unsent<'r> {
             );
             messages = rest;
         }
-        if self.ipv4.len() + self.ipv6.len() > MARK_BATCH {
-            self.finish();
+        match self.is_full() {
+            true => all.len() - messages.len(),
+            false => all.len(),
         }
     }
 
-    /// Marks the remaining destinations.
-    pub fn finish(&mut self) {
+    /// Returns whether enough destinations for a slice are collected.
+    pub fn is_full(&self) -> bool {
+        self.ipv4.len() + self.ipv6.len() >= MARK_BATCH
+    }
+
+    /// Marks the destinations. Returns their number.
+    pub fn finish(self) -> usize {
         mark_all(self.rib, self.peer, &self.ipv4);
         mark_all(self.rib, self.peer, &self.ipv6);
-        self.ipv4.clear();
-        self.ipv6.clear();
+        self.ipv4.len() + self.ipv6.len()
     }
 }
 
@@ -129,5 +138,56 @@ fn mark_all<K: Stored>(rib: &Rib, peer: PeerId, prefixes: &[(u32, K)]) {
             }
         }
         ids.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rutter_policy::{ExportPolicy, ExportSettings};
+
+    use super::*;
+    use crate::RibConfig;
+
+    /// An UPDATE that withdraws these /24s.
+    fn withdrawal(numbers: std::ops::Range<u32>) -> Vec<u8> {
+        let prefix = |number: u32| {
+            let [_, a, b, c] = number.to_be_bytes();
+            [24, a, b, c]
+        };
+        let withdrawn: Vec<u8> = numbers.flat_map(prefix).collect();
+        let mut message = vec![0xff; 16];
+        message.extend((19 + 4 + withdrawn.len() as u16).to_be_bytes());
+        message.push(2);
+        message.extend((withdrawn.len() as u16).to_be_bytes());
+        message.extend_from_slice(&withdrawn);
+        message.extend([0, 0]);
+        message
+    }
+
+    #[test]
+    fn a_slice_marks_few_destinations_and_the_next_goes_on_after_it() {
+        let rib = Rib::new(RibConfig {
+            shards: 2,
+            cluster_id: 0,
+            log_limit: 1 << 20,
+            export: Arc::new(ExportPolicy::new(ExportSettings::default())),
+            seed: 7,
+            always_compare_med: false,
+        });
+        let messages = (0..1_000).map(|at| withdrawal(at * 100..(at + 1) * 100));
+        let messages: Vec<u8> = messages.flatten().collect();
+        let (mut read, mut marked, mut slices) = (0, 0, 0);
+        while read < messages.len() {
+            let mut unsent = Unsent::new(&rib, PeerId(0), PerFamily::both(false));
+            read += unsent.read(&messages[read..]);
+            let count = unsent.finish();
+            assert!(count < MARK_BATCH + 100, "{count}");
+            marked += count;
+            slices += 1;
+        }
+        assert_eq!(marked, 100_000);
+        assert_eq!(slices, 100_000_usize.div_ceil(2_100));
     }
 }

@@ -464,18 +464,18 @@ fn a_long_log_is_discarded_in_slices() {
             world.read(1, 1);
         }
     }
-    let (mut slices, mut waiting) = (0, 0);
+    let (mut slices, mut waiting) = (0_u64, 0);
     while world.rib.demotions() == 0 {
         slices += 1;
-        assert!(slices < 100, "the client leaves the log");
+        assert!(slices < 1_000, "the client leaves the log");
         let client = world.clients[1].as_mut().unwrap();
         client.check_lag(&world.rib, 60_000 + slices * 500);
-        waiting += u32::from(client.stream().is_discarding() && world.rib.congested());
+        waiting += u64::from(client.stream().is_discarding() && world.rib.congested());
     }
     assert!(slices > 10, "{slices} slices of {LONG_LOG} bytes");
     assert!(
-        waiting <= 2,
-        "input waits while {waiting} slices are discarded"
+        waiting * 20 <= slices,
+        "input waits while {waiting} of {slices} slices are discarded"
     );
     world.settle();
     let clients = [1, 2].map(|peer: usize| world.clients[peer].as_ref().unwrap());
