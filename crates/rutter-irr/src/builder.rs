@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
-use crate::data::{IrrData, Member};
+use crate::data::{IrrData, Member, MemberList};
 use crate::entry::{ANY_ORIGIN, IrrKind, IrrSourceId};
 use crate::family_table::{FamilyPrefix, FamilyTable};
 use crate::member_set::SetInterner;
 use crate::origin_table::OriginTable;
 use crate::raw_entry::RawEntry;
-use crate::{IrrMember, IrrRules};
+use crate::table_edits::TableEdits;
+use crate::{Changed, IrrList, IrrMember, IrrRules};
 
 /// A row of a member's list: a prefix, the lengths that match below it, and the origin if the list has origins.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -25,8 +26,7 @@ pub struct ListEntry {
     pub max_len: u8,
     /// The origin; `None` if the list does not have any. A row with AS 0 registers nothing.
     pub origin: Option<u32>,
-    /// The line in the list's file, from 1. Evidence shows it. If a row has one, each row costs
-    /// 8 bytes more.
+    /// The line in the list's file, from 1. Evidence shows it.
     pub line: Option<u32>,
 }
 
@@ -51,6 +51,7 @@ pub struct IrrBuilder {
     source_ids: HashMap<Arc<str>, IrrSourceId>,
     origins: Vec<(u32, u16)>,
     white_origins: Vec<(u32, u16)>,
+    /// Route objects and rows of dumps.
     ipv4: Vec<RawEntry<Ipv4Prefix>>,
     ipv6: Vec<RawEntry<Ipv6Prefix>>,
 }
@@ -135,11 +136,13 @@ impl IrrBuilder {
         source: IrrSourceId,
     ) {
         assert!(kind.is_by_origin(), "{kind:?} belongs to a member");
-        let row = ListEntry {
-            origin: Some(origin),
-            ..prefix.into()
-        };
-        self.push(row, kind, Owner::Origin(source));
+        if origin == ANY_ORIGIN {
+            return;
+        }
+        match prefix {
+            Prefix::V4(prefix) => self.ipv4.push(object(prefix, origin, kind, source)),
+            Prefix::V6(prefix) => self.ipv6.push(object(prefix, origin, kind, source)),
+        }
     }
 
     /// Adds a member's list. Evidence shows the list's name.
@@ -149,9 +152,13 @@ impl IrrBuilder {
         list: &str,
         rows: impl IntoIterator<Item = ListEntry>,
     ) {
-        let source = self.add_source(list);
-        self.member(member).lists.push(source);
-        self.push_rows(member, source, IrrKind::List, rows);
+        self.add_shared_list(member, list, Arc::new(rows.into_iter().collect()));
+    }
+
+    /// As [`Self::add_list`]. A list that is the same object as in the former data costs nothing in
+    /// [`Self::build_after`].
+    pub fn add_shared_list(&mut self, member: IrrMember, list: &str, rows: Arc<IrrList>) {
+        self.push_list(member, list, IrrKind::List, rows);
     }
 
     /// Adds prefixes to a member's white list. They allow the prefix with any origin; the rows' origins do not count.
@@ -161,13 +168,12 @@ impl IrrBuilder {
         list: &str,
         rows: impl IntoIterator<Item = ListEntry>,
     ) {
-        let source = self.add_source(list);
         let rows = rows.into_iter();
         let rows = rows.map(|row| ListEntry {
             origin: None,
             ..row
         });
-        self.push_rows(member, source, IrrKind::WhitePrefix, rows);
+        self.push_list(member, list, IrrKind::WhitePrefix, Arc::new(rows.collect()));
     }
 
     /// Adds routes to a member's white list. They allow prefix and origin. A row without an origin allows all origins.
@@ -177,8 +183,8 @@ impl IrrBuilder {
         list: &str,
         rows: impl IntoIterator<Item = ListEntry>,
     ) {
-        let source = self.add_source(list);
-        self.push_rows(member, source, IrrKind::WhiteRoute, rows);
+        let rows = Arc::new(rows.into_iter().collect());
+        self.push_list(member, list, IrrKind::WhiteRoute, rows);
     }
 
     /// Builds the data.
@@ -187,10 +193,14 @@ impl IrrBuilder {
     /// If there are more sets of members or entries than the data can number.
     pub fn build(self) -> Result<IrrData, IrrTooLarge> {
         let mut sets = SetInterner::default();
-        let origins = OriginTable::build(self.origins, &mut sets).ok_or(IrrTooLarge)?;
-        let white = OriginTable::build(self.white_origins, &mut sets).ok_or(IrrTooLarge)?;
-        let ipv4 = FamilyTable::build(self.ipv4, &origins, &mut sets).ok_or(IrrTooLarge)?;
-        let ipv6 = FamilyTable::build(self.ipv6, &origins, &mut sets).ok_or(IrrTooLarge)?;
+        let too_large = IrrTooLarge;
+        let origins = OriginTable::build(self.origins, None, &mut sets).ok_or(too_large)?;
+        let white = OriginTable::build(self.white_origins, None, &mut sets).ok_or(too_large)?;
+        let has_objects = !self.ipv4.is_empty() || !self.ipv6.is_empty();
+        let ipv4 = with_lists(self.ipv4, &self.members);
+        let ipv4 = FamilyTable::build(ipv4, &origins, &mut sets).ok_or(too_large)?;
+        let ipv6 = with_lists(self.ipv6, &self.members);
+        let ipv6 = FamilyTable::build(ipv6, &origins, &mut sets).ok_or(too_large)?;
         Ok(IrrData {
             members: self.members,
             sources: self.sources,
@@ -199,7 +209,48 @@ impl IrrBuilder {
             ipv4,
             ipv6,
             sets: sets.finish(),
+            has_objects,
+            identity: Arc::default(),
+            since: None,
         })
+    }
+
+    /// Builds the same data as [`Self::build`] from former ones: only lists that differ are read, and
+    /// [`Changed::between`](crate::Changed::between) need not compare. If there are route objects, everything is built.
+    ///
+    /// # Errors
+    /// If there are more sets of members or entries than the data can number.
+    pub fn build_after(self, former: &IrrData) -> Result<IrrData, IrrTooLarge> {
+        if former.has_objects || !self.ipv4.is_empty() || !self.ipv6.is_empty() {
+            return self.build();
+        }
+        let mut sets = SetInterner::after(&former.sets);
+        let too_large = IrrTooLarge;
+        let held = Some((&former.origins, &former.sets));
+        let origins = OriginTable::build(self.origins, held, &mut sets).ok_or(too_large)?;
+        let held = Some((&former.white_origins, &former.sets));
+        let white = OriginTable::build(self.white_origins, held, &mut sets).ok_or(too_large)?;
+        let edits = TableEdits::between(&former.members, &self.members);
+        let ipv4 = edits.apply(&former.ipv4, &former.sets, &mut sets);
+        let (ipv4, ipv4_edited) = ipv4.ok_or(too_large)?;
+        let edits = TableEdits::between(&former.members, &self.members);
+        let ipv6 = edits.apply(&former.ipv6, &former.sets, &mut sets);
+        let (ipv6, ipv6_edited) = ipv6.ok_or(too_large)?;
+        let mut data = IrrData {
+            members: self.members,
+            sources: self.sources,
+            origins,
+            white_origins: white,
+            ipv4,
+            ipv6,
+            sets: sets.finish(),
+            has_objects: false,
+            identity: Arc::default(),
+            since: None,
+        };
+        let changed = Changed::of_edits((former, &data), &ipv4_edited, &ipv6_edited);
+        data.since = Some((Arc::clone(&former.identity), changed));
+        Ok(data)
     }
 
     fn member(&mut self, member: IrrMember) -> &mut Member {
@@ -210,55 +261,56 @@ impl IrrBuilder {
         known.unwrap_or_else(|| panic!("add {member:?} before its data"))
     }
 
-    fn push_rows(
-        &mut self,
-        member: IrrMember,
-        list: IrrSourceId,
-        kind: IrrKind,
-        rows: impl IntoIterator<Item = ListEntry>,
-    ) {
-        let owner = Owner::Member(member, list);
-        for row in rows {
-            self.push(row, kind, owner);
-        }
-    }
-
-    fn push(&mut self, row: ListEntry, kind: IrrKind, owner: Owner) {
-        if row.origin == Some(ANY_ORIGIN) {
-            return;
-        }
-        match row.prefix {
-            Prefix::V4(prefix) => self.ipv4.push(raw(prefix, row, kind, owner)),
-            Prefix::V6(prefix) => self.ipv6.push(raw(prefix, row, kind, owner)),
-        }
+    fn push_list(&mut self, member: IrrMember, list: &str, kind: IrrKind, rows: Arc<IrrList>) {
+        let source = self.add_source(list);
+        self.member(member)
+            .lists
+            .push(MemberList { kind, source, rows });
     }
 }
 
-/// Whom a registration concerns.
-#[derive(Clone, Copy)]
-enum Owner {
-    /// The members that have its origin. It is from this source.
-    Origin(IrrSourceId),
-    /// The member that has it in this list.
-    Member(IrrMember, IrrSourceId),
-}
-
-fn raw<N: FamilyPrefix>(prefix: N, row: ListEntry, kind: IrrKind, owner: Owner) -> RawEntry<N> {
-    let (source, member, list) = match owner {
-        Owner::Origin(source) => (source, u16::MAX, IrrSourceId::NONE),
-        Owner::Member(member, list) => (IrrSourceId::NONE, member.0, list),
-    };
+/// A registration that concerns all members that have its origin.
+fn object<N: FamilyPrefix>(
+    prefix: N,
+    origin: u32,
+    kind: IrrKind,
+    source: IrrSourceId,
+) -> RawEntry<N> {
     RawEntry {
         prefix,
         kind,
-        min_len: row.min_len,
-        max_len: row.max_len,
-        origin: row.origin.unwrap_or(ANY_ORIGIN),
+        min_len: prefix.prefix_len(),
+        max_len: prefix.prefix_len(),
+        origin,
         source,
-        member,
-        list,
-        line: row.line.unwrap_or(0),
+        member: u16::MAX,
     }
+}
+
+/// Adds the rows of all lists.
+fn with_lists<N: FamilyPrefix>(
+    mut raw: Vec<RawEntry<N>>,
+    members: &[Option<Member>],
+) -> Vec<RawEntry<N>> {
+    let lists = || {
+        let members = (0..)
+            .zip(members)
+            .filter_map(|(number, member)| Some((number, member.as_ref()?)));
+        members.flat_map(|(number, member)| member.lists.iter().map(move |list| (number, list)))
+    };
+    raw.reserve(lists().map(|(_, list)| N::rows(&list.rows).len()).sum());
+    for (member, list) in lists() {
+        raw.extend(N::rows(&list.rows).iter().map(|row| RawEntry {
+            prefix: row.prefix(),
+            kind: list.kind,
+            min_len: row.min_len,
+            max_len: row.max_len,
+            origin: row.origin,
+            source: IrrSourceId::NONE,
+            member,
+        }));
+    }
+    raw
 }
 
 /// The data have more entries or sets of members than can be numbered: about four thousand million entries, or 268

@@ -1,11 +1,14 @@
 //! The routes that a change of the data concerns.
 
+use std::sync::Arc;
+
 use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
 use crate::data::IrrData;
 use crate::entry::Entry;
 use crate::family_table::{FamilyPrefix, FamilyTable};
 use crate::origin_table::OriginTable;
+use crate::table_edits::EditedPrefix;
 use crate::{IrrMember, IrrRules};
 
 /// The routes whose verdict may differ between two sets of data.
@@ -48,8 +51,44 @@ struct ChangedPrefix<N> {
 }
 
 impl Changed {
-    /// Compares two sets of data.
+    /// Compares two sets of data. O(entries), unless the new ones were made from the old ones
+    /// ([`IrrBuilder::build_after`](crate::IrrBuilder::build_after)): then the difference is known.
     pub fn between(old: &IrrData, new: &IrrData) -> Self {
+        match &new.since {
+            Some((former, changed)) if Arc::ptr_eq(former, &old.identity) => changed.clone(),
+            _ => Self::compare(old, new),
+        }
+    }
+
+    /// The difference of two sets of data whose tables differ in these prefixes.
+    pub(crate) fn of_edits(
+        (old, new): (&IrrData, &IrrData),
+        ipv4: &[EditedPrefix<Ipv4Prefix>],
+        ipv6: &[EditedPrefix<Ipv6Prefix>],
+    ) -> Self {
+        fn changed<N: FamilyPrefix>(
+            edited: &[EditedPrefix<N>],
+            longer: bool,
+        ) -> Vec<ChangedPrefix<N>> {
+            let mut changed = Vec::new();
+            for (prefix, longest) in edited {
+                push_changed(
+                    &mut changed,
+                    *prefix,
+                    if longer { N::MAX_LEN } else { *longest },
+                );
+            }
+            changed
+        }
+        let longer = has_longer(old) || has_longer(new);
+        Changed {
+            ipv4: changed(ipv4, longer),
+            ipv6: changed(ipv6, longer),
+            members: changed_members(old, new),
+        }
+    }
+
+    fn compare(old: &IrrData, new: &IrrData) -> Self {
         let longer = has_longer(old) || has_longer(new);
         Changed {
             ipv4: changed_prefixes(old, &old.ipv4, new, &new.ipv4, longer),
@@ -134,12 +173,7 @@ fn changed_prefixes<N: FamilyPrefix>(
         } else {
             longest.unwrap_or(0)
         };
-        let parent = parent_of_next(&changed, prefix);
-        changed.push(ChangedPrefix {
-            prefix,
-            max_len,
-            parent,
-        });
+        push_changed(&mut changed, prefix, max_len);
     };
     let (mut before, mut after) = (old_table.iter().peekable(), new_table.iter().peekable());
     loop {
@@ -162,6 +196,15 @@ fn changed_prefixes<N: FamilyPrefix>(
             _ => return changed,
         }
     }
+}
+
+fn push_changed<N: FamilyPrefix>(changed: &mut Vec<ChangedPrefix<N>>, prefix: N, max_len: u8) {
+    let parent = parent_of_next(changed, prefix);
+    changed.push(ChangedPrefix {
+        prefix,
+        max_len,
+        parent,
+    });
 }
 
 fn parent_of_next<N: FamilyPrefix>(changed: &[ChangedPrefix<N>], prefix: N) -> u32 {

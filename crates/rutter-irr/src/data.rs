@@ -5,11 +5,11 @@ use std::sync::Arc;
 use rutter_lpm::Place;
 use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
-use crate::entry::IrrSourceId;
+use crate::entry::{IrrKind, IrrSourceId};
 use crate::family_table::FamilyTable;
 use crate::member_set::SetPool;
 use crate::origin_table::OriginTable;
-use crate::{IrrMember, IrrRules, IrrVerdict, MemberChecks};
+use crate::{Changed, IrrList, IrrMember, IrrRules, IrrVerdict, MemberChecks};
 
 /// Route objects, lists and origins of all members. Immutable: share it in an `Arc`.
 #[derive(Debug)]
@@ -21,6 +21,12 @@ pub struct IrrData {
     pub(crate) ipv4: FamilyTable<Ipv4Prefix>,
     pub(crate) ipv6: FamilyTable<Ipv6Prefix>,
     pub(crate) sets: SetPool,
+    /// Route objects and rows of dumps are in the tables.
+    pub(crate) has_objects: bool,
+    /// No other data have the same object.
+    pub(crate) identity: Arc<()>,
+    /// The identity of the data from which these were made, and the difference.
+    pub(crate) since: Option<(Arc<()>, Changed)>,
 }
 
 /// A member: its rules, and the names that evidence shows.
@@ -34,7 +40,16 @@ pub(crate) struct Member {
     pub as_sets: Vec<IrrSourceId>,
     /// AS-SETs whose AS numbers are not known.
     pub unread_sets: Vec<IrrSourceId>,
-    pub lists: Vec<IrrSourceId>,
+    pub lists: Vec<MemberList>,
+}
+
+/// A list or white list of a member.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct MemberList {
+    pub kind: IrrKind,
+    /// The name of the list.
+    pub source: IrrSourceId,
+    pub rows: Arc<IrrList>,
 }
 
 impl IrrData {
@@ -107,7 +122,7 @@ impl IrrData {
         self.ipv4.entries() + self.ipv6.entries()
     }
 
-    /// Returns the bytes that the data take on the heap, without the names.
+    /// Returns the bytes that the data take on the heap, without the names and the rows of lists.
     pub fn memory(&self) -> usize {
         let tables = self.ipv4.memory() + self.ipv6.memory();
         let origins = self.origins.memory() + self.white_origins.memory();

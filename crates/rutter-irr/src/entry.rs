@@ -64,6 +64,8 @@ pub(crate) struct Entry {
     pub source: IrrSourceId,
 }
 
+const _: () = assert!(size_of::<Entry>() == 12);
+
 impl Entry {
     pub fn new(
         kind: IrrKind,
@@ -96,6 +98,15 @@ impl Entry {
     pub fn registers(self, origin: u32) -> bool {
         let kind = self.kind_and_set >> SetRef::BITS;
         self.origin == origin && kind <= IrrKind::List as u32
+    }
+
+    /// The entry with another set of members.
+    pub fn with_set(self, set: SetRef) -> Self {
+        let kind = self.kind_and_set & !SetRef::MASK;
+        Entry {
+            kind_and_set: kind | set.0,
+            ..self
+        }
     }
 
     /// Returns whether two entries state the same, apart from their members and sources.

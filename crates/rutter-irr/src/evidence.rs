@@ -5,6 +5,7 @@ use rutter_net::Prefix;
 use crate::data::IrrData;
 use crate::entry::{ANY_ORIGIN, Entry, IrrKind, IrrSourceId};
 use crate::family_table::{FamilyPrefix, FamilyTable};
+use crate::irr_list::{ListRow, stating};
 use crate::member_checks::fact;
 use crate::{IrrMember, IrrVerdict};
 
@@ -42,8 +43,7 @@ pub struct IrrFinding<'a> {
     pub kind: IrrKind,
     /// The origin; `None` if the entry has none.
     pub origin: Option<u32>,
-    /// The name of the registry or list. `None` if several lists share the entry and have no line numbers; then it is in
-    /// one of [`IrrEvidence::lists`].
+    /// The name of the registry or list. `None` for a list of other members.
     pub source: Option<&'a str>,
     /// The line in the source, if the source has lines.
     pub line: Option<u32>,
@@ -87,7 +87,10 @@ impl IrrData {
             verdict,
             as_sets: known.map_or_else(Vec::new, |known| names(&known.as_sets)),
             unread_sets: known.map_or_else(Vec::new, |known| names(&known.unread_sets)),
-            lists: known.map_or_else(Vec::new, |known| names(&known.lists)),
+            lists: known.map_or_else(Vec::new, |known| {
+                let lists = known.lists.iter().filter(|list| list.kind == IrrKind::List);
+                lists.filter_map(|list| self.source(list.source)).collect()
+            }),
             findings,
         }
     }
@@ -105,8 +108,9 @@ impl IrrData {
                 let bearing = self.bearing(*entry, member, prefix, origin);
                 let mine = bearing != IrrBearing::OtherMember;
                 let first = findings.len();
-                for (list, line) in table.lines_of(entry, member).filter(|_| mine) {
-                    let row = (self.source(list), Some(line));
+                let rows = self.rows_of(registered, entry, member).filter(|_| mine);
+                for (list, row) in rows {
+                    let row = (self.source(list), row.line());
                     findings.push(finding(registered, *entry, row, bearing));
                 }
                 if findings.len() == first {
@@ -116,6 +120,29 @@ impl IrrData {
             }
         }
         findings
+    }
+
+    /// The rows of a member's lists that an entry was made from.
+    fn rows_of<N: FamilyPrefix>(
+        &self,
+        prefix: N,
+        entry: &Entry,
+        member: IrrMember,
+    ) -> impl Iterator<Item = (IrrSourceId, ListRow<N>)> {
+        let known = self.members.get(member.index()).and_then(Option::as_ref);
+        let lists = known.map_or(&[][..], |known| &known.lists);
+        let statement = (
+            prefix.words(),
+            prefix.prefix_len(),
+            entry.min_len,
+            entry.max_len,
+            entry.origin,
+        );
+        let of_kind = lists.iter().filter(|list| list.kind == entry.kind());
+        of_kind.flat_map(move |list| {
+            let rows = stating(N::rows(&list.rows), statement);
+            rows.iter().map(|row| (list.source, *row))
+        })
     }
 
     fn bearing<N: FamilyPrefix>(

@@ -1,11 +1,13 @@
 //! The registered prefixes of one address family.
 
+use std::fmt::Debug;
+
 use rutter_lpm::{FrozenMap, Net, Place, prefetch};
 use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
-use crate::IrrMember;
-use crate::entry::{Entry, IrrSourceId};
-use crate::list_line::ListLines;
+use crate::IrrList;
+use crate::entry::Entry;
+use crate::irr_list::ListRow;
 use crate::member_set::{SetInterner, SetPool};
 use crate::origin_table::OriginTable;
 use crate::raw_entry::RawEntry;
@@ -14,25 +16,63 @@ use crate::raw_entry::RawEntry;
 pub(crate) trait FamilyPrefix: Net + Into<Prefix> {
     /// Orders prefixes as [`Ord`] does, in one comparison where that is possible.
     type SortKey: Ord;
+    /// The address in words of four bytes, the upper ones first: rows of such words need no padding.
+    type Words: Copy + Ord + Debug;
 
     fn sort_key(self) -> Self::SortKey;
+    fn words(self) -> Self::Words;
+    fn from_words(words: Self::Words, len: u8) -> Self;
+    /// The rows of this family in a list.
+    fn rows(list: &IrrList) -> &[ListRow<Self>];
 }
 
 impl FamilyPrefix for Ipv4Prefix {
     type SortKey = u64;
+    type Words = u32;
 
     #[inline]
     fn sort_key(self) -> u64 {
         u64::from(self.bits()) << 8 | u64::from(self.len())
     }
+
+    #[inline]
+    fn words(self) -> u32 {
+        self.bits()
+    }
+
+    #[inline]
+    fn from_words(words: u32, len: u8) -> Self {
+        Net::from_bits(words, len)
+    }
+
+    fn rows(list: &IrrList) -> &[ListRow<Self>] {
+        list.ipv4()
+    }
 }
 
 impl FamilyPrefix for Ipv6Prefix {
     type SortKey = (u128, u8);
+    type Words = [u32; 4];
 
     #[inline]
     fn sort_key(self) -> (u128, u8) {
         (self.bits(), self.len())
+    }
+
+    #[inline]
+    fn words(self) -> [u32; 4] {
+        let bits = self.bits();
+        [96, 64, 32, 0].map(|shift| (bits >> shift) as u32)
+    }
+
+    #[inline]
+    fn from_words(words: [u32; 4], len: u8) -> Self {
+        let join = |bits: u128, word: u32| bits << 32 | u128::from(word);
+        Net::from_bits(words.into_iter().fold(0, join), len)
+    }
+
+    fn rows(list: &IrrList) -> &[ListRow<Self>] {
+        list.ipv6()
     }
 }
 
@@ -42,8 +82,6 @@ pub(crate) struct FamilyTable<N: FamilyPrefix> {
     /// The position of each prefix's first entry. The next prefix's is the end.
     prefixes: FrozenMap<N, u32>,
     entries: Vec<Entry>,
-    /// For evidence.
-    lines: ListLines,
 }
 
 impl<N: FamilyPrefix> FamilyTable<N> {
@@ -51,14 +89,11 @@ impl<N: FamilyPrefix> FamilyTable<N> {
     pub fn build(
         mut raw: Vec<RawEntry<N>>,
         origins: &OriginTable,
-        sets: &mut SetInterner,
+        sets: &mut SetInterner<'_>,
     ) -> Option<Self> {
         sort(&mut raw);
         raw.dedup();
-        let mut prefixes: Vec<(N, u32)> = Vec::new();
-        let mut entries = Vec::new();
-        let has_lines = raw.iter().any(|raw| raw.line > 0);
-        let mut lines = ListLines::default();
+        let mut table = TableRows::default();
         let mut members = Vec::new();
         for group in raw.chunk_by(RawEntry::joins) {
             let first = &group[0];
@@ -75,37 +110,10 @@ impl<N: FamilyPrefix> FamilyTable<N> {
             };
             let lengths = (first.min_len, first.max_len);
             let entry = Entry::new(first.kind, first.origin, lengths, set, first.source);
-            if prefixes
-                .last()
-                .is_none_or(|(last, _)| *last != first.prefix)
-            {
-                prefixes.push((first.prefix, u32::try_from(entries.len()).ok()?));
-            }
-            entries.push(entry);
-            if has_lines {
-                lines.push(group);
-            }
+            table.push(first.prefix, entry)?;
         }
-        if prefixes.len() > FrozenMap::<N, u32>::MAX_LEN {
-            return None;
-        }
-        entries.shrink_to_fit();
-        Some(FamilyTable {
-            prefixes: FrozenMap::from_sorted(prefixes),
-            entries,
-            lines: lines.finish(),
-        })
-    }
-
-    /// The lines of an entry in a member's lists, for evidence. `entry` is one of this table's.
-    pub fn lines_of(
-        &self,
-        entry: &Entry,
-        member: IrrMember,
-    ) -> impl Iterator<Item = (IrrSourceId, u32)> {
-        let position = self.entries.element_offset(entry);
-        let lines = position.map(|position| self.lines.of_entry(position, member));
-        lines.into_iter().flatten()
+        table.entries.shrink_to_fit();
+        table.finish()
     }
 
     /// The registered prefixes that cover `prefix`, itself included, with their entries, from the longest to the
@@ -188,8 +196,67 @@ impl<N: FamilyPrefix> FamilyTable<N> {
 
     /// The bytes of the table.
     pub fn memory(&self) -> usize {
-        let entries = self.entries.capacity() * size_of::<Entry>();
-        self.prefixes.memory() + entries + self.lines.memory()
+        self.prefixes.memory() + self.entries.capacity() * size_of::<Entry>()
+    }
+}
+
+/// The rows of a table that is being built, in order.
+pub(crate) struct TableRows<N> {
+    prefixes: Vec<(N, u32)>,
+    entries: Vec<Entry>,
+}
+
+impl<N> Default for TableRows<N> {
+    fn default() -> Self {
+        TableRows {
+            prefixes: Vec::new(),
+            entries: Vec::new(),
+        }
+    }
+}
+
+impl<N: FamilyPrefix> TableRows<N> {
+    /// Room for a table with about as many rows as another.
+    pub fn like(table: &FamilyTable<N>, more: usize) -> Self {
+        TableRows {
+            prefixes: Vec::with_capacity(table.prefixes() + more),
+            entries: Vec::with_capacity(table.entries() + more),
+        }
+    }
+
+    /// Adds an entry. `None` if there are too many.
+    #[inline]
+    pub fn push(&mut self, prefix: N, entry: Entry) -> Option<()> {
+        self.begin(prefix)?;
+        self.entries.push(entry);
+        Some(())
+    }
+
+    /// Adds entries of one prefix, which has none yet.
+    #[inline]
+    pub fn push_all(&mut self, prefix: N, entries: &[Entry]) -> Option<()> {
+        self.begin(prefix)?;
+        self.entries.extend_from_slice(entries);
+        Some(())
+    }
+
+    #[inline]
+    fn begin(&mut self, prefix: N) -> Option<()> {
+        let last = self.prefixes.last();
+        if last.is_none_or(|(last, _)| *last != prefix) {
+            let start = u32::try_from(self.entries.len()).ok()?;
+            self.prefixes.push((prefix, start));
+        }
+        Some(())
+    }
+
+    /// The table. `None` if there are too many prefixes.
+    pub fn finish(self) -> Option<FamilyTable<N>> {
+        let fits = self.prefixes.len() <= FrozenMap::<N, u32>::MAX_LEN;
+        fits.then(|| FamilyTable {
+            prefixes: FrozenMap::from_sorted(self.prefixes),
+            entries: self.entries,
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 //! [`IrrData`] is immutable. An [`IrrBuilder`] makes it from route objects with the AS numbers of each member, from
 //! flattened lists per member, or from both. [`IrrData::check`] judges a route in one look-up, without allocation.
 //! [`IrrData::find`] is the evidence of the same judgement. [`Changed`] lists the routes that a new set of data
-//! concerns. [`AsSetName`], [`OriginSet`] and [`PeeringDb`] read what operators and members write.
+//! concerns; [`IrrBuilder::build_after`] makes new data from former ones and their differences. [`AsSetName`], [`OriginSet`] and [`PeeringDb`] read what operators and members write.
 //!
 //! ```
 //! use rutter_irr::{IrrBuilder, IrrKind, IrrMember, IrrRules, OriginState, PrefixState, RegisteredBy};
@@ -32,7 +32,7 @@ mod data;
 mod entry;
 mod evidence;
 mod family_table;
-mod list_line;
+mod irr_list;
 mod member_checks;
 mod member_set;
 mod origin_set;
@@ -41,6 +41,7 @@ mod parse_file_error;
 mod peering_db;
 mod raw_entry;
 mod rules;
+mod table_edits;
 mod verdict;
 
 pub use as_set_name::{AsSetName, ParseAsSetError, is_registry_name};
@@ -49,6 +50,7 @@ pub use changed::{Changed, ChangedMember, ChangedRoutes};
 pub use data::IrrData;
 pub use entry::{IrrKind, IrrSourceId};
 pub use evidence::{IrrBearing, IrrEvidence, IrrFinding};
+pub use irr_list::{IrrList, IrrListBuilder};
 pub use member_checks::MemberChecks;
 pub use origin_set::OriginSet;
 pub use parse_file_error::ParseFileError;

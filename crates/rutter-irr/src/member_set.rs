@@ -1,5 +1,6 @@
 //! Sets of members, each stored once.
 
+use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
@@ -29,6 +30,8 @@ impl SetRef {
 #[derive(Clone, Default, Debug)]
 pub(crate) struct SetPool {
     words: Vec<u16>,
+    /// The words that were in use when the pool was last built anew. Sets that are added later can leave others unused.
+    used: usize,
 }
 
 /// Marks a bitset in its header.
@@ -70,6 +73,17 @@ impl SetPool {
         self.words_of(set) == pool.words_of(other)
     }
 
+    /// Returns whether a set has these members, which are in order.
+    pub fn is(&self, set: SetRef, members: &[u16]) -> bool {
+        if set.0 & SetRef::INLINE != 0 {
+            return matches!(members, [member] if set == SetRef::single(*member));
+        }
+        match self.words_of(set) {
+            (true, _) => self.members(set) == members,
+            (false, words) => words == members,
+        }
+    }
+
     /// The members of a set, in order.
     pub fn members(&self, set: SetRef) -> Vec<u16> {
         if set.0 & SetRef::INLINE != 0 {
@@ -102,15 +116,54 @@ impl SetPool {
 }
 
 /// A pool that is being filled, and finds equal sets by their hash.
+///
+/// It may follow another pool, whose sets keep their references. If many of them are no longer in use, [`Self::keep`] copies
+/// those that are.
 #[derive(Default)]
-pub(crate) struct SetInterner {
+pub(crate) struct SetInterner<'a> {
     pool: SetPool,
     places: HashTable<u32>,
     hasher: RandomState,
     words: Vec<u16>,
+    /// The former pool, if its sets in use are copied.
+    copied: Option<&'a SetPool>,
+    moved: HashMap<u32, SetRef>,
 }
 
-impl SetInterner {
+impl<'a> SetInterner<'a> {
+    /// A pool that follows another.
+    pub fn after(former: &'a SetPool) -> Self {
+        let is_loose = former.words.len() - former.used > former.used / 2 + LOOSE;
+        SetInterner {
+            pool: if is_loose {
+                SetPool::default()
+            } else {
+                former.clone()
+            },
+            copied: is_loose.then_some(former),
+            ..SetInterner::default()
+        }
+    }
+
+    /// Returns whether the sets of the former pool keep their references.
+    pub fn keeps_all(&self) -> bool {
+        self.copied.is_none()
+    }
+
+    /// The reference of a set of the former pool. `None` if the pool is full.
+    pub fn keep(&mut self, set: SetRef) -> Option<SetRef> {
+        let former = match self.copied {
+            Some(former) if set.0 & SetRef::INLINE == 0 => former,
+            _ => return Some(set),
+        };
+        if let Some(moved) = self.moved.get(&set.0) {
+            return Some(*moved);
+        }
+        let moved = self.intern(&former.members(set))?;
+        self.moved.insert(set.0, moved);
+        Some(moved)
+    }
+
     /// Returns the reference of a set. `members` are in order, without duplicates, at least one. `None` if the pool is
     /// full.
     pub fn intern(&mut self, members: &[u16]) -> Option<SetRef> {
@@ -141,9 +194,15 @@ impl SetInterner {
 
     pub fn finish(mut self) -> SetPool {
         self.pool.words.shrink_to_fit();
+        if self.pool.used == 0 {
+            self.pool.used = self.pool.words.len();
+        }
         self.pool
     }
 }
+
+/// Words that may be unused beside half as many as are in use.
+const LOOSE: usize = 64;
 
 /// Writes the words of a set with its header.
 fn encode(members: &[u16], words: &mut Vec<u16>) {

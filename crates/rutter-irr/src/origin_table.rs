@@ -13,16 +13,37 @@ pub(crate) struct OriginTable {
 }
 
 impl OriginTable {
-    /// Builds the table from pairs of AS number and member. `None` if there are too many sets.
-    pub fn build(mut pairs: Vec<(u32, u16)>, sets: &mut SetInterner) -> Option<Self> {
-        pairs.sort_unstable();
+    /// Builds the table from pairs of AS number and member. Sets of the former table, with its pool, are taken over.
+    /// `None` if there are too many sets.
+    pub fn build(
+        mut pairs: Vec<(u32, u16)>,
+        former: Option<(&OriginTable, &SetPool)>,
+        sets: &mut SetInterner<'_>,
+    ) -> Option<Self> {
+        // The pairs of each AS-SET are in order, and a stable sort merges what is in order.
+        pairs.sort();
         pairs.dedup();
         let mut rows = Vec::new();
         let mut members = Vec::new();
+        let mut before = former.map_or(&[][..], |(table, _)| table.rows.as_slice());
         for group in pairs.chunk_by(|a, b| a.0 == b.0) {
+            let origin = group[0].0;
             members.clear();
             members.extend(group.iter().map(|(_, member)| *member));
-            rows.push((group[0].0, sets.intern(&members)?));
+            while let [(other, _), rest @ ..] = before
+                && *other < origin
+            {
+                before = rest;
+            }
+            let held = before.first().filter(|(other, _)| *other == origin);
+            let held = held
+                .zip(former)
+                .filter(|((_, set), (_, pool))| pool.is(*set, &members));
+            let set = match held {
+                Some(((_, set), _)) => sets.keep(*set)?,
+                None => sets.intern(&members)?,
+            };
+            rows.push((origin, set));
         }
         rows.shrink_to_fit();
         let directory = Directory::new(rows.len(), |at| rows[at].0);

@@ -15,21 +15,13 @@ pub(crate) struct RawEntry<N: FamilyPrefix> {
     pub source: IrrSourceId,
     /// `u16::MAX` if the origin decides which members the entry concerns.
     pub member: u16,
-    /// The list of the member that has the row, for evidence.
-    pub list: IrrSourceId,
-    /// The line of the row in the list, 0 if it has none.
-    pub line: u32,
 }
 
 impl<N: FamilyPrefix> RawEntry<N> {
-    /// Returns whether two registrations differ at most in their member, and where it has them.
+    /// Returns whether two registrations differ at most in their member.
+    #[inline]
     pub fn joins(&self, other: &Self) -> bool {
-        let stated = |raw: &Self| RawEntry {
-            member: 0,
-            list: IrrSourceId::NONE,
-            line: 0,
-            ..*raw
-        };
+        let stated = |raw: &Self| RawEntry { member: 0, ..*raw };
         stated(self) == stated(other)
     }
 }

@@ -1,6 +1,7 @@
 //! Makes the data that routes are checked against from the store.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use rutter_irr::{IrrBuilder, IrrData, IrrKind, IrrMember, IrrTooLarge, OriginSet};
 
@@ -23,7 +24,7 @@ pub(crate) enum MissingAnswers {
     AddNothing,
 }
 
-/// Builds the data in force. Returns them, and whether a member lacks an answer and is therefore left out or not checked.
+/// Builds the data in force, from former ones if there are any. Returns them, and whether a member lacks an answer and is therefore left out or not checked.
 ///
 /// # Errors
 /// If there are too many entries.
@@ -32,6 +33,7 @@ pub(crate) fn assemble(
     store: &IrrStore,
     wanted: &Wanted,
     missing: MissingAnswers,
+    former: Option<&IrrData>,
 ) -> Result<(IrrData, bool), IrrTooLarge> {
     let mut left_out = false;
     let mut builder = IrrBuilder::new();
@@ -64,7 +66,11 @@ pub(crate) fn assemble(
             builder.add_route_object(row.prefix, row.origin.unwrap_or(0), kind, source);
         }
     }
-    Ok((builder.build()?, left_out))
+    let data = match former {
+        Some(former) => builder.build_after(former),
+        None => builder.build(),
+    };
+    Ok((data?, left_out))
 }
 
 fn add_member(builder: &mut IrrBuilder, number: IrrMember, member: &IrrMemberSettings) {
@@ -89,7 +95,7 @@ fn add_sets(
         }
         if let Some(list) = store.list(set).filter(|list| !list.rows.is_empty()) {
             let path = path_of(settings, &name).unwrap_or(Path::new(""));
-            builder.add_list(number, &path.display().to_string(), list.rows.iter());
+            builder.add_shared_list(number, &path.display().to_string(), Arc::clone(&list.rows));
         }
     }
 }

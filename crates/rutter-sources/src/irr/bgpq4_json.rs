@@ -177,10 +177,11 @@ mod tests {
         let lists = parse(PREFIXES, 9).unwrap();
         let lengths: Vec<_> = lists
             .rows
+            .build()
             .iter()
             .map(|row| (row.min_len, row.max_len))
             .collect();
-        assert_eq!(lengths, [(24, 24), (22, 24), (24, 24)]);
+        assert_eq!(lengths, [(24, 24), (24, 24), (22, 24)]);
         let lists = parse(b"{\"NN\": [\n  64501,64500, 64500\n]}", 9).unwrap();
         assert_eq!(lists.asns, [64_501, 64_500, 64_500]);
         assert_eq!(parse(b"{\"NN\": []}", 9), Ok(ListFile::default()));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use super::packed_rows::PackedRows;
 use super::record::Record;
@@ -35,7 +36,7 @@ pub(crate) fn write(store: &IrrStore, out: &mut dyn Write) -> io::Result<()> {
     for (key, file) in files {
         bytes(out, file_name(key).as_bytes())?;
         numbers(out, &file.asns)?;
-        bytes(out, file.rows.bytes())?;
+        bytes(out, PackedRows::new(file.rows.iter()).bytes())?;
         number(out, file.as_sets.len())?;
         for (asn, names) in &file.as_sets {
             out.write_all(&asn.to_le_bytes())?;
@@ -66,6 +67,7 @@ pub(crate) fn read(data: &[u8]) -> Option<IrrStore> {
         let key = file_key(rest.text()?);
         let asns = rest.numbers()?;
         let rows = PackedRows::from_bytes(rest.bytes()?)?;
+        let rows = Arc::new(rows.iter().collect());
         let mut as_sets = BTreeMap::new();
         for _ in 0..rest.number()? {
             let asn = rest.number()?;
@@ -177,7 +179,7 @@ mod tests {
             let names = vec!["AS-FOO".parse().unwrap(), "AS-BAR".parse().unwrap()];
             let file = FileContent {
                 asns: [1].into(),
-                rows: rows.clone(),
+                rows: Arc::new(rows.iter().collect()),
                 as_sets: BTreeMap::from([(64_500, names)]),
             };
             store.files.insert(key, Record::of(file));

@@ -22,7 +22,7 @@ pub(super) fn data_of_files(settings: &IrrSettings) -> Result<IrrData, String> {
     }
     Refusals::default().decide_files(&mut store, None);
     let wanted = Wanted::new(settings, &store);
-    let data = assemble(settings, &store, &wanted, MissingAnswers::AddNothing);
+    let data = assemble(settings, &store, &wanted, MissingAnswers::AddNothing, None);
     data.map(|(data, _)| data)
         .map_err(|error| error.to_string())
 }

@@ -4,13 +4,13 @@ use std::fs::{File, Metadata};
 use std::io::Read;
 use std::panic::resume_unwind;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 
 use rutter_irr::{ListEntry, ParseFileError, PeeringDb};
 
 use super::list_file::ListFile;
-use super::packed_rows::PackedRows;
 use super::settings::IrrSettings;
 use super::store::{FileContent, FileKey, IrrStore};
 use super::whois_dumps::{PrefixOrigins, parse_arin_dump, parse_registro_br_dump};
@@ -141,7 +141,7 @@ fn parse(key: &FileKey, text: &[u8]) -> Result<FileContent, ParseFileError> {
             let list = ListFile::parse(text, MAX_ROWS)?;
             FileContent {
                 asns: list.asns.into(),
-                rows: PackedRows::new(list.rows),
+                rows: Arc::new(list.rows.build()),
                 ..FileContent::default()
             }
         }
@@ -160,7 +160,7 @@ fn dump(rows: PrefixOrigins) -> FileContent {
         ..prefix.into()
     });
     FileContent {
-        rows: PackedRows::new(rows),
+        rows: Arc::new(rows.collect()),
         ..FileContent::default()
     }
 }

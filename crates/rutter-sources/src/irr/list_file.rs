@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rutter_irr::{ListEntry, ParseFileError};
+use rutter_irr::{IrrListBuilder, ListEntry, ParseFileError};
 use rutter_net::{Asn, Ipv4Prefix, Ipv6Prefix, Prefix};
 
 use super::bgpq4_json;
@@ -38,9 +38,11 @@ impl ListSummary {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ListFile {
     /// The prefixes.
-    pub rows: Vec<ListEntry>,
+    pub rows: IrrListBuilder,
     /// The AS numbers, in order, without duplicates.
     pub asns: Vec<u32>,
+    /// The origins of the rows that are read so far.
+    origins: Vec<u32>,
 }
 
 impl ListFile {
@@ -64,10 +66,7 @@ impl ListFile {
             Some(b'{') => bgpq4_json::parse(text, limit)?,
             _ => Self::parse_text(text, limit)?,
         };
-        // Rows of one origin mostly follow each other.
-        list.asns
-            .extend(list.rows.iter().filter_map(|row| row.origin));
-        list.asns.dedup();
+        list.asns.append(&mut list.origins);
         list.asns.sort_unstable();
         list.asns.dedup();
         Ok(list)
@@ -113,6 +112,11 @@ impl ListFile {
         self.check_limit(number, limit)?;
         let line = u32::try_from(number).ok();
         self.rows.push(ListEntry { line, ..row });
+        // Rows of one origin mostly follow each other.
+        let origin = row
+            .origin
+            .filter(|origin| self.origins.last() != Some(origin));
+        self.origins.extend(origin);
         Ok(())
     }
 
@@ -200,7 +204,7 @@ mod tests {
     #[test]
     fn rows_have_lengths_origins_and_lines() {
         let text = b"# members\n192.0.2.0/24\n\n198.51.100.0/22 le 24 # some\r\n2001:db8::/32 ge 40 le 48 AS64500\n10.0.0.0/8 64501 ge 9\n";
-        let rows = ListFile::parse(text, 4).unwrap().rows;
+        let rows = ListFile::parse(text, 4).unwrap().rows.build();
         let short: Vec<_> = rows
             .iter()
             .map(|r| (r.min_len, r.max_len, r.origin, r.line))
@@ -208,10 +212,10 @@ mod tests {
         assert_eq!(
             short,
             [
+                (9, 32, Some(64_501), Some(6)),
                 (24, 24, None, Some(2)),
                 (22, 24, None, Some(4)),
                 (40, 48, Some(64_500), Some(5)),
-                (9, 32, Some(64_501), Some(6)),
             ]
         );
         assert_eq!(ListFile::parse(text, 3).unwrap_err().line, 6);

@@ -63,11 +63,6 @@ impl PackedRows {
         self.rows as usize
     }
 
-    /// Returns whether there are no rows.
-    pub fn is_empty(&self) -> bool {
-        self.rows == 0
-    }
-
     /// The rows.
     pub fn iter(&self) -> impl Iterator<Item = ListEntry> + '_ {
         let mut rest = &*self.bytes;
@@ -196,7 +191,6 @@ mod tests {
         fn rows_are_the_same_after_packing(rows in prop::collection::vec(row(), 0..20)) {
             let packed = PackedRows::new(rows.iter().copied());
             prop_assert_eq!(packed.len(), rows.len());
-            prop_assert_eq!(packed.is_empty(), rows.is_empty());
             prop_assert_eq!(packed.iter().collect::<Vec<_>>(), rows);
             prop_assert_eq!(PackedRows::from_bytes(packed.bytes()), Some(packed));
         }

@@ -42,6 +42,8 @@ pub(crate) struct Runner<P> {
     wanted: Wanted,
     refusals: Refusals,
     report: Report,
+    /// The last data that were published. The next ones are made from them.
+    published: Option<Arc<IrrData>>,
     /// Nothing was published, or data without members whose answers are missing.
     is_preliminary: bool,
     /// Failed refreshes since the last complete one.
@@ -71,6 +73,7 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
             wanted: Wanted::default(),
             refusals: Refusals::default(),
             report: Report::default(),
+            published: None,
             is_preliminary: true,
             failures: 0,
         }
@@ -274,7 +277,8 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
             let (mut store, mut refusals) = (self.store.clone(), self.refusals.clone());
             refusals.accept(&mut store);
             let wanted = Wanted::new(&self.settings, &store);
-            assemble(&self.settings, &store, &wanted, MissingAnswers::AddNothing)
+            let (missing, former) = (MissingAnswers::AddNothing, self.published.as_deref());
+            assemble(&self.settings, &store, &wanted, missing, former)
         });
         let data = refused.and_then(Result::ok);
         *self.shared.refused.lock() = data.map(|(data, _)| Arc::new(data));
@@ -295,11 +299,14 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
             (false, Some(_)) => MissingAnswers::LeaveOut,
             (false, None) => MissingAnswers::SwitchOff,
         };
-        match assemble(&self.settings, &self.store, &self.wanted, missing) {
+        let former = self.published.as_deref();
+        match assemble(&self.settings, &self.store, &self.wanted, missing, former) {
             Ok((data, left_out)) => {
                 self.is_preliminary = left_out;
                 self.report.entries = data.entries() as u64;
-                (self.publish)(Arc::new(data));
+                let data = Arc::new(data);
+                self.published = Some(Arc::clone(&data));
+                (self.publish)(data);
                 let (entries, sets) = (self.report.entries, self.wanted.named().count());
                 info!("irr: {entries} entries for {sets} AS-SETs are in force");
             }

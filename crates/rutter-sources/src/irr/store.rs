@@ -1,8 +1,9 @@
 //! The answers of servers and the content of files, between refreshes.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
-use rutter_irr::{AsSetName, OriginSet};
+use rutter_irr::{AsSetName, IrrList, OriginSet};
 
 use super::packed_rows::PackedRows;
 use super::record::{Record, View};
@@ -33,7 +34,7 @@ pub(crate) struct FileContent {
     /// AS numbers of a list, in order.
     pub asns: Box<[u32]>,
     /// Prefixes of a list or dump.
-    pub rows: PackedRows,
+    pub rows: Arc<IrrList>,
     /// AS-SETs by AS number, of PeeringDB.
     pub as_sets: BTreeMap<u32, Vec<AsSetName>>,
 }
