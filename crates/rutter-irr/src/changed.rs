@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rutter_lpm::FrozenMap;
 use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
 use crate::data::IrrData;
@@ -16,8 +17,9 @@ use crate::{IrrMember, IrrRules};
 /// A route of no change has the same verdict under both. Sources, names and line numbers do not count.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Changed {
-    ipv4: Vec<ChangedPrefix<Ipv4Prefix>>,
-    ipv6: Vec<ChangedPrefix<Ipv6Prefix>>,
+    /// Prefixes with other entries. They concern the routes inside, up to a length.
+    ipv4: ChangedPrefixes<Ipv4Prefix>,
+    ipv6: ChangedPrefixes<Ipv6Prefix>,
     /// The members with other rules, white lists of AS numbers or origins, in order.
     pub members: Vec<ChangedMember>,
 }
@@ -40,15 +42,8 @@ pub enum ChangedRoutes {
     Origins(Vec<u32>),
 }
 
-/// A prefix with other entries. It concerns the routes inside, up to a length.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct ChangedPrefix<N> {
-    prefix: N,
-    /// The longest length of a route that the entries of any member match.
-    max_len: u8,
-    /// The next shorter changed prefix around this one, or `u32::MAX`.
-    parent: u32,
-}
+/// The longest length of a route that the entries of any member match, by prefix.
+type ChangedPrefixes<N> = FrozenMap<N, u8>;
 
 impl Changed {
     /// Compares two sets of data. O(entries), unless the new ones were made from the old ones
@@ -69,16 +64,10 @@ impl Changed {
         fn changed<N: FamilyPrefix>(
             edited: &[EditedPrefix<N>],
             longer: bool,
-        ) -> Vec<ChangedPrefix<N>> {
-            let mut changed = Vec::new();
-            for (prefix, longest) in edited {
-                push_changed(
-                    &mut changed,
-                    *prefix,
-                    if longer { N::MAX_LEN } else { *longest },
-                );
-            }
-            changed
+        ) -> ChangedPrefixes<N> {
+            let max_len = |longest: u8| if longer { N::MAX_LEN } else { longest };
+            let edited = edited.iter();
+            FrozenMap::from_sorted(edited.map(|(prefix, longest)| (*prefix, max_len(*longest))))
         }
         let longer = has_longer(old) || has_longer(new);
         Changed {
@@ -104,8 +93,8 @@ impl Changed {
 
     /// The changed prefixes, in order, each with the longest length of the routes inside that it concerns.
     pub fn prefixes(&self) -> impl Iterator<Item = (Prefix, u8)> {
-        let ipv4 = self.ipv4.iter().map(|row| (row.prefix.into(), row.max_len));
-        let ipv6 = self.ipv6.iter().map(|row| (row.prefix.into(), row.max_len));
+        let ipv4 = self.ipv4.iter().map(|(prefix, len)| (prefix.into(), *len));
+        let ipv6 = self.ipv6.iter().map(|(prefix, len)| (prefix.into(), *len));
         ipv4.chain(ipv6)
     }
 
@@ -134,22 +123,33 @@ impl Changed {
         }
     }
 
+    /// The origins of all changed members, in order: a route with another origin has another verdict only for its prefix.
+    /// `None` if all routes of a member may have another one.
+    pub fn origins(&self) -> Option<Vec<u32>> {
+        let mut all = Vec::new();
+        for member in &self.members {
+            match &member.routes {
+                ChangedRoutes::All => return None,
+                ChangedRoutes::Origins(origins) => all.extend_from_slice(origins),
+            }
+        }
+        all.sort_unstable();
+        all.dedup();
+        Some(all)
+    }
+
     /// Returns whether a route may have another verdict.
     pub fn concerns(&self, member: IrrMember, prefix: Prefix, origin: Option<u32>) -> bool {
         self.concerns_origin(member, origin) || self.concerns_prefix(prefix)
     }
 }
 
-fn concerns<N: FamilyPrefix>(changed: &[ChangedPrefix<N>], prefix: N) -> bool {
-    let behind = changed.partition_point(|row| row.prefix <= prefix);
-    let mut at = behind.wrapping_sub(1);
-    while let Some(row) = changed.get(at) {
-        if row.prefix.covers(prefix) && prefix.prefix_len() <= row.max_len {
-            return true;
-        }
-        at = row.parent as usize;
-    }
-    false
+fn concerns<N: FamilyPrefix>(changed: &ChangedPrefixes<N>, prefix: N) -> bool {
+    let mut covering = changed.covering(prefix);
+    covering.any(|(at, _)| {
+        let max_len = changed.value_at(at);
+        max_len.is_some_and(|max_len| prefix.prefix_len() <= *max_len)
+    })
 }
 
 /// Returns whether any member accepts longer prefixes.
@@ -164,7 +164,7 @@ fn changed_prefixes<N: FamilyPrefix>(
     new: &IrrData,
     new_table: &FamilyTable<N>,
     longer: bool,
-) -> Vec<ChangedPrefix<N>> {
+) -> ChangedPrefixes<N> {
     let mut changed = Vec::new();
     let mut push = |prefix: N, one: &[Entry], other: &[Entry]| {
         let longest = one.iter().chain(other).map(|entry| entry.max_len).max();
@@ -173,7 +173,7 @@ fn changed_prefixes<N: FamilyPrefix>(
         } else {
             longest.unwrap_or(0)
         };
-        push_changed(&mut changed, prefix, max_len);
+        changed.push((prefix, max_len));
     };
     let (mut before, mut after) = (old_table.iter().peekable(), new_table.iter().peekable());
     loop {
@@ -193,29 +193,9 @@ fn changed_prefixes<N: FamilyPrefix>(
                 before.next();
                 after.next();
             }
-            _ => return changed,
+            _ => return FrozenMap::from_sorted(changed),
         }
     }
-}
-
-fn push_changed<N: FamilyPrefix>(changed: &mut Vec<ChangedPrefix<N>>, prefix: N, max_len: u8) {
-    let parent = parent_of_next(changed, prefix);
-    changed.push(ChangedPrefix {
-        prefix,
-        max_len,
-        parent,
-    });
-}
-
-fn parent_of_next<N: FamilyPrefix>(changed: &[ChangedPrefix<N>], prefix: N) -> u32 {
-    let mut at = (changed.len() as u32).wrapping_sub(1);
-    while let Some(row) = changed.get(at as usize) {
-        if row.prefix.covers(prefix) {
-            return at;
-        }
-        at = row.parent;
-    }
-    u32::MAX
 }
 
 fn same_entries(old: &IrrData, one: &[Entry], new: &IrrData, other: &[Entry]) -> bool {

@@ -7,7 +7,7 @@ use crate::cpu::prefetch;
 /// The upper bits (16 of them, fewer for short arrays) select a slot. A slot with many keys is divided into buckets of
 /// about eight keys by the next bits. Keys that lie close together share a bucket, which the caller searches by bisection. So a search never costs
 /// more than the logarithm of the number of keys.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Directory {
     /// The number of bits that select a slot, 1 to 16.
     slot_bits: u32,

@@ -12,14 +12,14 @@ use crate::{Directory, Net};
 /// A search finds the last prefix that is not behind the wanted one. That prefix or its parents (the next shorter
 /// prefix around each) are all prefixes that cover the wanted one. For a covering prefix is before the found one,
 /// and a prefix between the two in order is inside it.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FrozenMap<N: Net, V> {
     /// In order of address and length.
     nodes: Vec<Node<N, V>>,
     directory: Directory,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Node<N, V> {
     prefix: N,
     /// The next shorter prefix around this one, or [`NO_PARENT`].
@@ -253,6 +253,13 @@ impl<N: Net, V> FrozenMap<N, V> {
     fn last_not_behind_in(&self, (from, to): (usize, usize), prefix: N) -> usize {
         let behind = from + self.nodes[from..to].partition_point(|node| node.prefix <= prefix);
         behind.wrapping_sub(1)
+    }
+}
+
+impl<N: Net, V> Default for FrozenMap<N, V> {
+    /// A map without a prefix.
+    fn default() -> Self {
+        Self::from_sorted([])
     }
 }
 

@@ -85,6 +85,17 @@ impl FilterChanges {
         })
     }
 
+    /// The origins of which a route needs another evaluation, in order, whatever its prefix and path and whoever sent it.
+    /// `None` if routes of any origin may need one.
+    pub fn concerned_origins(&self) -> Option<Vec<u32>> {
+        self.irr.origins().filter(|_| !self.all)
+    }
+
+    /// Returns whether any path may need another verification.
+    pub fn concern_some_path(&self) -> bool {
+        !self.customers.is_empty()
+    }
+
     /// Returns whether paths from a neighbor with this policy may need another verification. Then
     /// [`Self::concern_path`] answers for each path.
     #[inline]

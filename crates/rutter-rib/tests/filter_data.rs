@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use lab::*;
-use rutter_irr::{IrrBuilder, IrrKind, IrrMember, IrrRules};
+use rutter_irr::{IrrBuilder, IrrData, IrrKind, IrrMember, IrrRules};
 use rutter_net::{Asn, LargeCommunity, PerFamily, Prefix};
 use rutter_policy::{
     CheckAction, ClassTag, ExportPolicy, ExportSettings, FilterData, ImportPolicy, ImportSettings,
@@ -450,6 +450,39 @@ fn routes_must_be_registered_for_the_as_sets_of_the_member() {
     let explained = lab.rib.explain("185.1.0.0/16".parse().unwrap()).unwrap();
     let evidence = &explained.candidates[0].findings[0].evidence;
     assert!(evidence.contains("AS9"), "{evidence}");
+}
+
+/// No prefix changes, so only the attributes tell which routes are concerned.
+#[test]
+fn an_origin_that_leaves_an_as_set_concerns_its_routes_alone() {
+    let mut lab = irr_exchange(BOTH, CheckAction::Reject);
+    let member = IrrMember(0);
+    let prefixes = ["185.0.0.0/16", "185.1.0.0/16"];
+    let builder = |origins: &[u32]| {
+        let mut builder = IrrBuilder::new();
+        builder.add_member(member, 1, BOTH);
+        builder.add_origins(member, "AS-ONE", origins.iter().copied());
+        let rows = prefixes.map(|prefix| prefix.parse::<Prefix>().unwrap().into());
+        builder.add_list(member, "list", rows);
+        builder
+    };
+    let both = Arc::new(builder(&[1, 5]).build().unwrap());
+    let one = Arc::new(builder(&[1]).build_after(&both).unwrap());
+    let data = |irr: &Arc<IrrData>| {
+        Arc::new(FilterData {
+            irr: Some(Arc::clone(irr)),
+            ..FilterData::default()
+        })
+    };
+    lab.replace_data(data(&both));
+    assert_eq!(verdict(&mut lab, &[1, 5], prefixes[0]), None);
+    assert_eq!(verdict(&mut lab, &[1], prefixes[1]), None);
+    let origin = Some(RejectReason::OriginNotInAsSet);
+    for (irr, expected) in [(&one, origin), (&both, None), (&one, origin)] {
+        lab.replace_data(data(irr));
+        assert_eq!(verdicts(&lab, prefixes[0]), [expected]);
+        assert_eq!(verdicts(&lab, prefixes[1]), [None]);
+    }
 }
 
 #[test]

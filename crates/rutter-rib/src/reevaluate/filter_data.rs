@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rutter_net::{Family, Prefix};
 use rutter_policy::{FilterChanges, FilterData};
 
+use crate::adj_rib_in::attr_set::AttrStore;
 use crate::adj_rib_in::edit::Edited;
 use crate::adj_rib_in::route::Route;
 use crate::reevaluate::import::{Editor, Verdicts, place_of};
@@ -27,9 +28,11 @@ impl Rib {
         }
         let peers: Vec<PeerId> = self.topology.read().iter().map(|(id, _)| id).collect();
         let mut progress = WalkProgress::new(self, &mut notify);
+        let suspects = Suspects::find(&self.store, &changes);
         for family in Family::ALL {
             let mut editor = FilterDataEditor {
                 changes: &changes,
+                suspects: suspects.as_ref(),
                 destination: None,
                 paths: ConcernedPaths::default(),
                 verdicts: Verdicts::default(),
@@ -47,6 +50,8 @@ impl Rib {
 /// Evaluates the routes again that a change of outside data concerns.
 struct FilterDataEditor<'a> {
     changes: &'a FilterChanges,
+    /// `None` if any attributes may be concerned.
+    suspects: Option<&'a Suspects>,
     /// The answer of [`FilterChanges::concern_prefix`] for the last destination: its routes follow each other.
     destination: Option<(Prefix, bool)>,
     paths: ConcernedPaths,
@@ -70,7 +75,8 @@ impl Editor for FilterDataEditor<'_> {
 impl FilterDataEditor<'_> {
     fn concerns_sender(&mut self, topology: &Topology, route: &Route) -> bool {
         let changes = self.changes;
-        if changes.concern_no_paths() {
+        if changes.concern_no_paths() || self.suspects.is_some_and(|all| !all.contain(&route.attrs))
+        {
             return false;
         }
         topology.peer(route.peer).is_some_and(|peer| {
@@ -89,6 +95,68 @@ impl FilterDataEditor<'_> {
                 is_concerned
             }
         }
+    }
+}
+
+/// The attribute sets that a change may concern for their origin or path.
+///
+/// They are few, and are found before the walk: so it need not read the attributes of each route from memory. A set that
+/// comes later belongs to routes that were evaluated under the new data. One that takes the address of another only costs a
+/// second look.
+struct Suspects {
+    /// A bit for each remainder of an address, which answers for nearly all routes.
+    bits: Box<[u64; SUSPECT_WORDS]>,
+    /// In order.
+    addresses: Vec<usize>,
+}
+
+/// 64 Ki bits.
+const SUSPECT_WORDS: usize = 1024;
+
+impl Suspects {
+    /// `None` if a change may concern any attributes. O(attribute sets).
+    fn find(store: &AttrStore, changes: &FilterChanges) -> Option<Self> {
+        let origins = changes.concerned_origins()?;
+        let mut suspects = Suspects {
+            bits: Box::new([0; SUSPECT_WORDS]),
+            addresses: Vec::new(),
+        };
+        if changes.concern_no_paths() {
+            return Some(suspects);
+        }
+        let has_path = |set: &AttrSet| {
+            let path = set.attributes().as_path();
+            path.is_some_and(|path| changes.concern_path(path))
+        };
+        store.for_each(|set| {
+            let origin = set.origin_as();
+            let has_origin = origin.is_some_and(|asn| origins.binary_search(&asn.0).is_ok());
+            if has_origin || changes.concern_some_path() && has_path(set) {
+                suspects.add(set.address());
+            }
+        });
+        suspects.addresses.sort_unstable();
+        Some(suspects)
+    }
+
+    fn add(&mut self, address: usize) {
+        let (word, bit) = Self::place(address);
+        self.bits[word] |= bit;
+        self.addresses.push(address);
+    }
+
+    #[inline]
+    fn contain(&self, set: &AttrSet) -> bool {
+        let address = set.address();
+        let (word, bit) = Self::place(address);
+        self.bits[word] & bit != 0 && self.addresses.binary_search(&address).is_ok()
+    }
+
+    /// Addresses are multiples of four or more.
+    #[inline]
+    fn place(address: usize) -> (usize, u64) {
+        let mixed = (address as u64 >> 2).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
+        ((mixed >> 6) as usize, 1 << (mixed & 63))
     }
 }
 
