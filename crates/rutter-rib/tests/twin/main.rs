@@ -511,6 +511,26 @@ fn slow_clients_of_a_group_of_their_own_leave_the_log_before_it_is_full() {
     assert!(held(SLOW[0]).eq(held(1)));
 }
 
+/// The other one keeps up, but in another group.
+#[test]
+fn the_slow_one_of_two_clients_does_not_set_the_pace_of_the_input() {
+    let mut world = World::new(2, 1, LONG_LOG);
+    (0..2).for_each(|peer| world.up(peer, peer == 1));
+    world.settle();
+    let prefixes = many_prefixes();
+    for round in 0..400 {
+        world.announce_many(0, &prefixes, &attrs_of_round(round));
+        world.drain(0);
+        world.read(1, 100);
+        world.check_lags(20);
+        assert!(!world.rib.congested(), "input waits in round {round}");
+    }
+    assert!(world.rib.demotions() >= 1);
+    world.settle();
+    let held = &world.clients[1].as_ref().unwrap().held;
+    assert_eq!(held.len(), prefixes.len());
+}
+
 /// Peers could otherwise make any number of destinations, which no neighbor is charged for.
 #[test]
 fn prefixes_that_come_and_go_beside_a_client_that_reads_nothing_leave_nothing() {
