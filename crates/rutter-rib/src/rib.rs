@@ -69,6 +69,8 @@ pub struct Rib {
     generation: AtomicU64,
     /// Held while one export policy replaces another.
     pub(crate) export_replacement: Mutex<()>,
+    /// Held while unused classes are searched.
+    pub(crate) class_search: Mutex<()>,
     /// Streams that are opened now are sent nothing: see [`Rib::defer_advertisement`].
     pub(crate) is_deferred: Arc<AtomicBool>,
 }
@@ -142,6 +144,7 @@ impl Rib {
             published: AtomicBool::new(false),
             generation: AtomicU64::new(0),
             export_replacement: Mutex::new(()),
+            class_search: Mutex::default(),
             is_deferred: Arc::default(),
         }
     }

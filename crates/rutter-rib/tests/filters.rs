@@ -383,3 +383,58 @@ fn routes_get_the_changes_that_found_no_place_once_there_is_room() {
     assert!(lab.rib.restore_marks(|| {}));
     assert_eq!(rejected(&lab), lost - 61);
 }
+
+/// A class that gets its first route during the search for unused ones keeps its number.
+#[test]
+fn a_route_that_comes_during_the_search_for_unused_classes_keeps_its_mark() {
+    let kind = PeerKind::RouteServerClient;
+    let mut lab = Lab::empty();
+    // The community of a prefix is its last octet. Most places are taken by 60 changes each of two neighbors.
+    let prefix = |number: u8| format!("45.1.{number}.0/24");
+    let block = Block::new(&[1]).0;
+    let mut senders = Vec::new();
+    for peer in 0..2_u8 {
+        let numbers = peer * 60..peer * 60 + 60;
+        let rule = |number: u8| {
+            let mark = added(&format!("64500:{number}"));
+            (FilterAction::Accept, for_prefix(&prefix(number)), mark)
+        };
+        let rules: Vec<_> = numbers.clone().map(rule).collect();
+        senders.push(importing(peer + 1, kind, chain(&rules)));
+        lab.add(senders[usize::from(peer)].clone(), |_| {});
+        for number in numbers {
+            lab.announce(u16::from(peer), &block, &prefix(number));
+            lab.withdraw(u16::from(peer), &prefix(number));
+        }
+    }
+    // One route comes, and another one is queued under the former table.
+    lab.push(0, &block, &prefix(1));
+    let (rib, batch) = (&lab.rib, &mut lab.batch);
+    let mut comes_once = Some(announcement(&block, &prefix(0)));
+    rib.replace_neighbors(vec![(PeerId(0), senders.remove(0))], || {
+        if let Some(body) = comes_once.take() {
+            batch.push(rib, PeerId(0), &body, 0);
+            rib.commit(batch);
+        }
+    });
+    assert!(comes_once.is_none(), "the table was not crowded");
+    // Their classes take places that are free.
+    for number in 2..20 {
+        lab.announce(0, &block, &prefix(number));
+    }
+    let client = importing(3, kind, FilterChain::default());
+    let client = lab.rib.add_neighbor(client).unwrap();
+    lab.streams.push(lab.rib.session_up(client, session(3, 3)));
+    let mut seen = 0;
+    for (_, body) in lab.received(client) {
+        let parts = update::split(&body).unwrap();
+        // Each prefix is its length, and three octets.
+        for octets in parts.nlri.chunks(4) {
+            let sent = parse(parts.attributes, true);
+            let mark = sent.communities().next().unwrap().low();
+            assert_eq!(u16::from(octets[3]), mark);
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 20);
+}

@@ -1,6 +1,6 @@
 //! The classes in use, so that a route names its class in one octet.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use rutter_policy::{Class, RejectReason, RouteChanges, RouteVerdict};
@@ -16,6 +16,8 @@ pub(crate) struct ClassTable {
     places: [AtomicU64; CLASSES],
     /// The changes of filters that belong to the class at each place.
     changes: [OnceLock<Arc<RouteChanges>>; CLASSES],
+    /// The places whose class a verdict got from this table.
+    given: [AtomicBool; CLASSES],
     /// The number of places that were taken when the table was made.
     kept: usize,
     /// The number of verdicts whose class found no place: such routes lose their marks. A route that filters change is
@@ -31,6 +33,7 @@ impl ClassTable {
         let mut table = ClassTable {
             places: std::array::from_fn(|_| AtomicU64::new(0)),
             changes: std::array::from_fn(|_| OnceLock::new()),
+            given: std::array::from_fn(|_| AtomicBool::new(false)),
             kept: 0,
             overflows: AtomicU64::new(0),
         };
@@ -114,7 +117,16 @@ impl ClassTable {
             let changes = class.changes.changes().unwrap_or_default();
             self.changes[index].get_or_init(|| changes);
         }
+        // A load leaves the cache line shared between threads.
+        if !self.given[index].load(Ordering::Relaxed) {
+            self.given[index].store(true, Ordering::Relaxed);
+        }
         Some(ClassId(index as u8))
+    }
+
+    /// Returns whether a verdict got the class at each place from this table.
+    pub fn given(&self) -> [bool; CLASSES] {
+        std::array::from_fn(|index| self.given[index].load(Ordering::Relaxed))
     }
 
     /// Returns whether most places are taken that were free when the table was made. So a search for unused classes that
@@ -232,7 +244,9 @@ mod tests {
         let half = table.keeping(&std::array::from_fn(|index| index % 2 == 0));
         assert!(!half.is_crowded() && !half.is_full());
         let last = Class::from_bits(half.places[CLASSES - 2].load(Ordering::Relaxed) & !USED);
+        assert!(!half.given()[CLASSES - 2]);
         let place = half.add(last).map(|id| usize::from(id.0));
         assert_eq!(place, Some(CLASSES - 2), "a class keeps its place");
+        assert!(half.given()[CLASSES - 2]);
     }
 }

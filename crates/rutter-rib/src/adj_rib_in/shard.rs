@@ -151,7 +151,7 @@ impl<'a> Slice<'a> {
 /// The destinations that a slice of a walk visits: about a tenth of a millisecond.
 pub(crate) const MAX_VISITED: Id = 8 * 1024;
 /// The routes that a slice visits, but for those of its last destination: a peer chooses the number of paths of a prefix.
-const MAX_VISITED_ROUTES: usize = 8 * MAX_VISITED as usize;
+pub(crate) const MAX_VISITED_ROUTES: usize = 8 * MAX_VISITED as usize;
 /// The routes that a slice edits before it releases the shard's lock for waiting threads. Each edit is recorded for
 /// the clients, which takes long where there are many.
 pub(crate) const MAX_EDITS: usize = 256;

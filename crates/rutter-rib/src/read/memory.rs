@@ -96,7 +96,7 @@ impl Rib {
     /// Releases memory that a burst of changes left behind: unused attribute sets and working memory. Makes room for new
     /// classes where few are left. Call it in quiet moments: the next changes allocate it again.
     pub fn release_buffers(&self) {
-        self.forget_unused_classes();
+        self.forget_unused_classes(&mut || {});
         while self.has_leftovers() {
             self.tidy();
         }

@@ -58,7 +58,7 @@ impl Rib {
         self.changed();
         self.reevaluate(&work, &mut WalkProgress::new(self, &mut notify));
         self.topology.write().rank_walks -= ranks;
-        self.forget_unused_classes();
+        self.forget_unused_classes(&mut notify);
     }
 
     /// Evaluates the routes of a neighbor again under its present policy.

@@ -65,6 +65,31 @@ pub struct Lab {
     pub from_files: usize,
 }
 
+/// The body of an UPDATE that withdraws an IPv4 prefix.
+pub fn withdrawal(prefix: &str) -> Vec<u8> {
+    let mut withdrawn = Vec::new();
+    let Prefix::V4(prefix) = prefix.parse().unwrap() else {
+        panic!("an IPv4 prefix")
+    };
+    nlri::write_ipv4(&mut withdrawn, None, prefix);
+    let mut body = (withdrawn.len() as u16).to_be_bytes().to_vec();
+    body.extend(withdrawn);
+    body.extend([0, 0]);
+    body
+}
+
+/// The body of an UPDATE that announces an IPv4 prefix.
+pub fn announcement(block: &[u8], prefix: &str) -> Vec<u8> {
+    let mut body = vec![0, 0];
+    body.extend((block.len() as u16).to_be_bytes());
+    body.extend(block);
+    let Prefix::V4(prefix) = prefix.parse().unwrap() else {
+        panic!("an IPv4 prefix")
+    };
+    nlri::write_ipv4(&mut body, None, prefix);
+    body
+}
+
 impl Lab {
     pub fn new(neighbors: &[(PeerKind, u32)]) -> Self {
         let mut lab = Lab::empty();
@@ -121,27 +146,14 @@ impl Lab {
     }
 
     pub fn withdraw(&mut self, peer: u16, prefix: &str) {
-        let mut withdrawn = Vec::new();
-        let Prefix::V4(prefix) = prefix.parse().unwrap() else {
-            panic!("an IPv4 prefix")
-        };
-        nlri::write_ipv4(&mut withdrawn, None, prefix);
-        let mut body = (withdrawn.len() as u16).to_be_bytes().to_vec();
-        body.extend(withdrawn);
-        body.extend([0, 0]);
+        let body = withdrawal(prefix);
         self.batch.push(&self.rib, PeerId(peer), &body, 0);
         self.rib.commit(&mut self.batch);
         self.rib.flush();
     }
 
     pub fn push(&mut self, peer: u16, block: &[u8], prefix: &str) -> Pushed {
-        let mut body = vec![0, 0];
-        body.extend((block.len() as u16).to_be_bytes());
-        body.extend(block);
-        let Prefix::V4(prefix) = prefix.parse().unwrap() else {
-            panic!("an IPv4 prefix")
-        };
-        nlri::write_ipv4(&mut body, None, prefix);
+        let body = announcement(block, prefix);
         self.batch.push(&self.rib, PeerId(peer), &body, 0)
     }
 
