@@ -1,5 +1,6 @@
 //! Makes the data that routes are checked against from the store.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,6 +38,7 @@ pub(crate) fn assemble(
 ) -> Result<(IrrData, bool), IrrTooLarge> {
     let mut left_out = false;
     let mut builder = IrrBuilder::new();
+    let paths: HashMap<FileKey, &Path> = files(settings).collect();
     for (number, sets) in &wanted.members {
         let Some(Some(member)) = settings.members.get(usize::from(*number)) else {
             continue;
@@ -50,7 +52,7 @@ pub(crate) fn assemble(
             continue;
         }
         add_member(&mut builder, IrrMember(*number), member);
-        add_sets(&mut builder, IrrMember(*number), sets, settings, store);
+        add_sets(&mut builder, IrrMember(*number), sets, &paths, store);
     }
     add_route_objects(&mut builder, settings, store, wanted);
     for (key, kind, name) in [
@@ -84,7 +86,7 @@ fn add_sets(
     builder: &mut IrrBuilder,
     number: IrrMember,
     sets: &[OriginSet],
-    settings: &IrrSettings,
+    paths: &HashMap<FileKey, &Path>,
     store: &IrrStore,
 ) {
     for set in sets {
@@ -94,7 +96,8 @@ fn add_sets(
             None => builder.add_unread_set(number, &name),
         }
         if let Some(list) = store.list(set).filter(|list| !list.rows.is_empty()) {
-            let path = path_of(settings, &name).unwrap_or(Path::new(""));
+            let path = paths.get(&FileKey::List(name)).copied();
+            let path = path.unwrap_or(Path::new(""));
             builder.add_shared_list(number, &path.display().to_string(), Arc::clone(&list.rows));
         }
     }
@@ -129,12 +132,6 @@ fn is_known(settings: &IrrSettings, store: &IrrStore, set: &OriginSet) -> bool {
         record.is_some_and(|record| record.good.is_some())
     };
     settings.servers.is_empty() || store.has_prefixes(set) || asns.iter().all(has_rows)
-}
-
-fn path_of<'a>(settings: &'a IrrSettings, set: &str) -> Option<&'a Path> {
-    let wanted = FileKey::List(set.to_owned());
-    let mut files = files(settings);
-    files.find_map(|(key, path)| (key == wanted).then_some(path))
 }
 
 const WHITE_LIST: &str = "white-list";
