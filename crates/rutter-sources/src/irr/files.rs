@@ -13,6 +13,7 @@ use rutter_irr::{ListEntry, ParseFileError, PeeringDb};
 use super::list_file::ListFile;
 use super::settings::IrrSettings;
 use super::store::{FileContent, FileKey, IrrStore};
+use super::text_budget::TextBudget;
 use super::whois_dumps::{PrefixOrigins, parse_arin_dump, parse_registro_br_dump};
 use crate::file_stamp::FileStamp;
 use crate::unix_seconds;
@@ -70,16 +71,17 @@ pub(crate) fn read_files(settings: &IrrSettings, store: &mut IrrStore) {
 
 type ChangedFile<'a> = (FileKey, &'a Path, Option<FileStamp>);
 
-/// Reads files on several threads, but leaves half of the cores to the sessions. Returns their contents in the order of
-/// the files.
+/// Reads files on all cores. The threads beside this one have a low priority, so that sessions do not wait for them. Their
+/// texts together have at most [`MAX_FILE`] bytes. Returns the contents in the order of the files.
 fn read_all(files: &[ChangedFile<'_>]) -> Vec<Result<FileContent, String>> {
     let cores = available_parallelism().map_or(1, usize::from);
-    let threads = (cores / 2).clamp(1, MAX_READERS).min(files.len());
+    let threads = cores.clamp(1, MAX_READERS).min(files.len());
     let next = AtomicUsize::new(0);
+    let budget = TextBudget::new(MAX_FILE);
     let read_some = || {
         let mut contents = Vec::new();
         while let Some((at, (key, path, _))) = take(&next, files) {
-            contents.push((at, read(key, path)));
+            contents.push((at, read_within(key, path, &budget)));
         }
         contents
     };
@@ -88,6 +90,11 @@ fn read_all(files: &[ChangedFile<'_>]) -> Vec<Result<FileContent, String>> {
             .map_while(|_| {
                 let name = "source-irr-file".to_owned();
                 let builder = std::thread::Builder::new().name(name);
+                let read_some = || {
+                    // Without a lower priority it reads all the same.
+                    let _ = rustix::process::nice(LOWER_PRIORITY);
+                    read_some()
+                };
                 builder.spawn_scoped(scope, read_some).ok()
             })
             .collect();
@@ -109,21 +116,37 @@ fn take<'a, T>(next: &AtomicUsize, items: &'a [T]) -> Option<(usize, &'a T)> {
 
 /// Reads one file.
 pub(crate) fn read(key: &FileKey, path: &Path) -> Result<FileContent, String> {
-    let text = read_bounded(path)?;
+    read_within(key, path, &TextBudget::new(MAX_FILE))
+}
+
+/// Reads one file, when its text fits into the budget.
+fn read_within(key: &FileKey, path: &Path, budget: &TextBudget) -> Result<FileContent, String> {
+    let room = metadata(path)?.len().clamp(SMALL_FILE, MAX_FILE);
+    let _taken = budget.take(room);
+    let text = read_text(path, room)?;
     parse(key, &text).map_err(|error| error.to_string())
 }
 
 /// Reads a file of at most [`MAX_FILE`] bytes.
 pub(crate) fn read_bounded(path: &Path) -> Result<Vec<u8>, String> {
-    metadata(path)?;
+    read_text(path, MAX_FILE)
+}
+
+/// Reads a file of at most `limit` bytes.
+fn read_text(path: &Path, limit: u64) -> Result<Vec<u8>, String> {
+    let len = metadata(path)?.len();
     let file = File::open(path).map_err(|why| format!("cannot be read: {why}"))?;
-    let mut text = Vec::new();
-    let read = file.take(MAX_FILE + 1).read_to_end(&mut text);
+    // Growing in steps would hold more than the limit.
+    let mut text = Vec::with_capacity(len.min(limit) as usize + 1);
+    let read = file.take(limit + 1).read_to_end(&mut text);
     read.map_err(|why| format!("cannot be read: {why}"))?;
-    if text.len() as u64 > MAX_FILE {
-        return Err(format!("has more than {} MiB", MAX_FILE >> 20));
+    if text.len() as u64 <= limit {
+        return Ok(text);
     }
-    Ok(text)
+    Err(match limit {
+        MAX_FILE => format!("has more than {} MiB", MAX_FILE >> 20),
+        _ => "grew while it was read".to_owned(),
+    })
 }
 
 /// The metadata of a regular file. Opening a pipe would wait for its writer.
@@ -165,9 +188,29 @@ fn dump(rows: PrefixOrigins) -> FileContent {
     }
 }
 
-/// The longest file in bytes.
+/// The longest file in bytes, and all texts that are read at the same time.
 const MAX_FILE: u64 = 512 << 20;
+/// The room of a file that seems to be shorter. Some file systems do not know the length.
+const SMALL_FILE: u64 = 1 << 20;
+/// Added to the nice value of threads that read files.
+const LOWER_PRIORITY: i32 = 10;
 /// The most threads that read files.
 const MAX_READERS: usize = 4;
 /// The most rows of a file.
 pub(crate) const MAX_ROWS: usize = 4_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_grows_is_not_held_beyond_its_room() {
+        let name = format!("rutter-irr-files-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, "192.0.2.0/24\n").unwrap();
+        assert_eq!(read_text(&path, 13).unwrap().len(), 13);
+        let error = read_text(&path, 12).unwrap_err();
+        std::fs::remove_file(&path).unwrap();
+        assert!(error.contains("grew"), "{error}");
+    }
+}

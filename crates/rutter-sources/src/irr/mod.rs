@@ -26,6 +26,7 @@ mod settings;
 mod source;
 mod status_rows;
 mod store;
+mod text_budget;
 mod text_lines;
 mod wanted;
 mod whois_dumps;
