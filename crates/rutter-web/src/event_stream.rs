@@ -1,14 +1,16 @@
 //! The stream of changes as server-sent events.
 //!
 //! A client costs its place in the log and one part of at most [`PART`] changes, however slowly it reads. A client that
-//! falls behind the log is sent `lagged` as its last event.
+//! falls behind the log is sent `lagged` as its last event, and one whose token is removed `refused`.
 
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
+use hyper::header::HeaderValue;
 use rutter_api::{ChangeFilter, ChangeReader, ChangeRow};
+use rutter_config::access::Role;
 use rutter_limits::{ConnectionLimits, ConnectionSlot};
 use tokio::task::yield_now;
 use tokio::time::sleep;
@@ -22,6 +24,9 @@ use crate::responder::Responder;
 
 /// The path of the stream.
 pub(crate) const PATH: &str = "/api/v1/events";
+
+/// The role that reads it.
+pub(crate) const ROLE: Role = Role::Read;
 
 /// The media type of the stream.
 pub(crate) const KIND: &str = "text/event-stream";
@@ -77,7 +82,14 @@ pub(crate) struct EventStream {
     responder: Arc<Responder>,
     reader: ChangeReader,
     progress: Progress,
-    _client: ConnectionSlot,
+    client: EventClient,
+}
+
+/// A client that may read the stream.
+pub(crate) struct EventClient {
+    /// Its header `Authorization`. The access rules may change while it reads.
+    pub(crate) authorization: Option<HeaderValue>,
+    pub(crate) _place: ConnectionSlot,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -93,7 +105,7 @@ impl EventStream {
         responder: Arc<Responder>,
         query: &Query,
         last_id: Option<&str>,
-        client: ConnectionSlot,
+        client: EventClient,
     ) -> Result<Self, Problem> {
         let kinds = query.text("kind").unwrap_or_default();
         let kinds = kinds
@@ -118,12 +130,21 @@ impl EventStream {
             reader,
             responder,
             progress: Progress::New,
-            _client: client,
+            client,
         })
     }
 
     /// Returns the events of the next changes, which may be none, or `None` if nothing has changed.
     fn look(&mut self) -> Option<Vec<u8>> {
+        let authorization = self.client.authorization.as_ref();
+        if let Err(problem) = self.responder.rules.check(authorization, ROLE) {
+            self.progress = Progress::Ended;
+            let data = serde_json::json!({
+                "status": problem.status.as_u16(),
+                "detail": problem.detail,
+            });
+            return Some(format!("event: refused\ndata: {data}\n\n").into_bytes());
+        }
         match self.reader.read(PART, unix_us()) {
             Ok(rows) => rows.map(|rows| rows.iter().flat_map(event).collect()),
             Err(lost) => {

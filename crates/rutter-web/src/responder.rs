@@ -16,7 +16,7 @@ use crate::answer_body::{AnswerBody, parts, whole};
 use crate::birdwatcher::{self, BirdwatcherSettings, Question};
 use crate::byte_budget::{ByteBudget, CountedBody};
 use crate::endpoints::ENDPOINTS;
-use crate::event_stream::{self, EventStream};
+use crate::event_stream::{self, EventClient, EventStream};
 use crate::open_connections::OpenConnection;
 use crate::page::page;
 use crate::pages::FILES;
@@ -118,8 +118,9 @@ impl Responder {
             Some(_) => Role::Read,
             None => role_of(path),
         };
+        let authorization = request.headers().get(header::AUTHORIZATION);
         let allowed = match self.site {
-            Site::LookingGlass => self.rules.check(request.headers(), needed),
+            Site::LookingGlass => self.rules.check(authorization, needed),
             Site::Metrics => Ok(()),
         };
         if self.site != Site::Metrics {
@@ -144,7 +145,8 @@ impl Responder {
             (Site::LookingGlass, None) if path == event_stream::PATH => {
                 let last_id = request.headers().get("last-event-id");
                 let last_id = last_id.and_then(|id| id.to_str().ok());
-                self.events(query.unwrap_or_default(), last_id, from)
+                let authorization = authorization.cloned();
+                self.events(query.unwrap_or_default(), last_id, authorization, from)
             }
             (Site::LookingGlass, None) => self.file_or_page(path, query).await,
         }
@@ -193,6 +195,7 @@ impl Responder {
         self: Arc<Self>,
         query: &str,
         last_id: Option<&str>,
+        authorization: Option<HeaderValue>,
         from: From,
     ) -> Result<Content, Problem> {
         let query = Query::new(event_stream::PATH, event_stream::PARAMETERS, "", query)?;
@@ -201,6 +204,10 @@ impl Responder {
             let detail = "too many clients read the stream: try again later";
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
         })?;
+        let client = EventClient {
+            authorization,
+            _place: client,
+        };
         let stream = EventStream::open(self, &query, last_id, client)?;
         Ok((event_stream::KIND, parts(stream, from.progress)))
     }
@@ -283,7 +290,7 @@ fn role_of(path: &str) -> Role {
     let found = ENDPOINTS.iter().find(|one| one.matches(path).is_some());
     match found {
         Some(endpoint) => endpoint.role,
-        None if path == event_stream::PATH => Role::Read,
+        None if path == event_stream::PATH => event_stream::ROLE,
         None => Role::Monitor,
     }
 }

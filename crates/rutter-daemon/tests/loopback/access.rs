@@ -1,7 +1,7 @@
 //! Tokens with roles, and HTTPS.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -101,6 +101,39 @@ fn a_token_opens_what_its_role_includes_until_it_is_removed() {
         401,
         "the token is gone"
     );
+}
+
+#[test]
+fn a_stream_of_changes_ends_when_its_token_is_removed() {
+    let folder = Folder::new("streamtoken");
+    let file = folder.0.join("tokens");
+    fs::write(&file, format!("read {ABC}\nread {EMPTY}\n")).expect("write");
+    let web = "[web]\nlisten = \"127.0.0.1:0\"\ntoken-file = \"tokens\"\n";
+    let (daemon, _) = start(&folder, 1, &format!("{web}{}", member(1, 64501, "")));
+    let web = daemon.web_address().expect("[web]");
+    let mut stream = TcpStream::connect(web).expect("connect");
+    let timeout = Some(Duration::from_secs(60));
+    stream.set_read_timeout(timeout).expect("timeout");
+    let header = "Authorization: Bearer abc\r\n";
+    write!(stream, "GET /api/v1/events HTTP/1.0\r\n{header}\r\n").expect("send");
+    let mut stream = BufReader::new(stream);
+    let mut text = String::new();
+    while !text.contains("id: ") {
+        assert!(stream.read_line(&mut text).expect("a line") > 0, "{text}");
+    }
+    assert!(text.starts_with("HTTP/1.0 200"), "{text}");
+    // A reload with the token in the file does not end the stream.
+    fs::write(&file, format!("read {ABC}\n")).expect("write");
+    reload(&folder);
+    let line = stream.read_line(&mut text).expect("a line");
+    assert!(line > 0, "{text}");
+    fs::write(&file, format!("read {EMPTY}\n")).expect("write");
+    reload(&folder);
+    let mut rest = String::new();
+    stream.read_to_string(&mut rest).expect("the end");
+    let refused = rest.split("event: refused\ndata: ").nth(1).expect(&rest);
+    assert!(refused.contains("\"status\":401"), "{refused}");
+    assert!(refused.ends_with("\n\n"), "{refused:?}");
 }
 
 fn make_certificate(folder: &Path) {
