@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rutter_config::access::{AccessRules, Role, parse_tokens};
+use rutter_tls::{CertificateFiles, check_authorities};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
@@ -59,8 +60,9 @@ pub(crate) async fn run(cli: Cli) -> Result<(), String> {
         .http2_keepalive_timeout(Some(PING))
         .layer(MapResponseLayer::new(is_too_long));
     if let Some(tls) = tls(&cli)? {
-        let wrong = |why| format!("the certificate cannot be used: {why}");
-        server = server.tls_config(tls).map_err(wrong)?;
+        server = server
+            .tls_config(tls)
+            .map_err(|why| format!("cannot use TLS: {why}"))?;
     }
     let listen = cli.listen;
     let listener = TcpListener::bind(listen)
@@ -162,11 +164,18 @@ fn tls(cli: &Cli) -> Result<Option<ServerTlsConfig>, String> {
     let (Some(certificate), Some(key)) = (&cli.tls_cert, &cli.tls_key) else {
         return Ok(None);
     };
+    // The errors of the library name no file.
+    let files = CertificateFiles {
+        certificate: certificate.clone(),
+        key: key.clone(),
+    };
+    files.check().map_err(|why| why.to_string())?;
     let identity = Identity::from_pem(read(certificate)?, read(key)?);
     let mut tls = ServerTlsConfig::new()
         .identity(identity)
         .timeout(HANDSHAKE_TIME);
     if let Some(authorities) = &cli.client_ca {
+        check_authorities(authorities).map_err(|why| why.to_string())?;
         tls = tls.client_ca_root(Certificate::from_pem(read(authorities)?));
     }
     Ok(Some(tls))
