@@ -1,41 +1,48 @@
 //! `rutter check` checks the files and folders that a configuration names.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Serialises the tests. A program file that one thread writes cannot run while a child of another thread still has it
-/// open for writing, between fork and exec.
-static ALONE: Mutex<()> = Mutex::new(());
-
-/// A temporary folder with a copy of the program.
-struct TestFolder(
-    PathBuf,
-    #[expect(dead_code, reason = "held")] MutexGuard<'static, ()>,
-);
+/// A temporary folder.
+struct TestFolder(PathBuf);
 
 impl TestFolder {
     fn new(name: &str) -> Self {
-        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = format!("rutter-check-{name}-{}", std::process::id());
         let folder = std::env::temp_dir().join(folder);
         fs::create_dir_all(&folder).unwrap();
-        fs::copy(env!("CARGO_BIN_EXE_rutter"), folder.join("rutter")).unwrap();
-        TestFolder(folder, alone)
+        TestFolder(folder)
     }
 
     fn write(&self, name: &str, text: &str) {
         fs::write(self.0.join(name), text).unwrap();
     }
 
-    /// Writes a collector program that prints this message and fails.
-    fn write_collector_program(&self, message: &str) {
-        let text = format!("#!/bin/sh\necho \"error: $1 {message}\" >&2\nexit 1\n");
-        self.write("rutter-collect", &text);
-        let executable = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(self.0.join("rutter-collect"), executable).unwrap();
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.0.join(name)).unwrap()
+    }
+
+    fn openssl(&self, arguments: &str) {
+        let mut command = Command::new("openssl");
+        command.current_dir(&self.0).args(arguments.split(' '));
+        let output = command.output();
+        let output = output.expect("openssl runs: tools/install-test-deps installs it");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments}: {error}");
+    }
+
+    /// Makes a certificate and its key.
+    fn openssl_certificate(&self, certificate: &str, key: &str) {
+        self.openssl(&format!(
+            "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=here -keyout {key} -out {certificate}"
+        ));
+    }
+
+    fn rutter(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rutter"));
+        command.args(arguments).current_dir(&self.0);
+        command
     }
 
     /// Checks a configuration with these sections. Returns whether it is valid, and standard error.
@@ -45,9 +52,7 @@ impl TestFolder {
             "[router]\nasn = 64500\nrouter-id = \"192.0.2.1\"\n[daemon]\ncontrol-socket = \"{folder}/s\"\n"
         );
         self.write("c.toml", &(head + sections));
-        let mut command = Command::new(self.0.join("rutter"));
-        command.args(["check", "c.toml"]).current_dir(&self.0);
-        let output = command.output().unwrap();
+        let output = self.rutter(&["check", "c.toml"]).output().unwrap();
         (
             output.status.success(),
             String::from_utf8(output.stderr).unwrap(),
@@ -62,8 +67,6 @@ impl Drop for TestFolder {
 }
 
 const SQL: &str = "[sql]\ntls-certificate = \"cert.pem\"\ntls-key = \"key.pem\"\n";
-const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----\n";
-const KEY: &str = "-----BEGIN PRIVATE KEY-----\n";
 
 #[test]
 fn lists_of_as_sets_are_read() {
@@ -91,75 +94,101 @@ fn certificates_and_keys_are_checked() {
     let place = TestFolder::new("tls");
     let (good, stderr) = place.check(SQL);
     assert!(!good, "{stderr}");
-    let at = |line, key, what| format!("c.toml:{line}: error: {key}: {what}");
-    let missing = at("7:19", "sql.tls-certificate", "cannot read cert.pem: ");
-    assert!(stderr.contains(&missing), "{stderr}");
-    let missing = at("8:11", "sql.tls-key", "cannot read key.pem: ");
-    assert!(stderr.contains(&missing), "{stderr}");
-
-    place.write("cert.pem", KEY);
-    place.write("key.pem", "-----BEGIN ENCRYPTED PRIVATE KEY-----\n");
-    let (good, stderr) = place.check(SQL);
-    assert!(!good, "{stderr}");
-    assert!(
-        stderr.contains("cert.pem does not contain a certificate"),
-        "{stderr}"
+    let at = |line, key, what| format!("c.toml:{line}: error: {key}: cannot use {what}");
+    let missing = at(
+        "7:19",
+        "sql.tls-certificate",
+        "cert.pem for TLS: No such file",
     );
-    assert!(stderr.contains("key.pem is encrypted"), "{stderr}");
+    assert!(stderr.contains(&missing), "{stderr}");
+    let missing = at("8:11", "sql.tls-key", "key.pem for TLS: No such file");
+    assert!(stderr.contains(&missing), "{stderr}");
 
-    place.write("cert.pem", CERTIFICATE);
-    place.write("key.pem", CERTIFICATE);
+    place.openssl_certificate("cert.pem", "key.pem");
+    let (good, stderr) = place.check(SQL);
+    assert!(good && !stderr.contains("tls-"), "{stderr}");
+
+    let (cert, key) = (place.read("cert.pem"), place.read("key.pem"));
+    place.write("cert.pem", &key);
+    for (file, arguments) in [
+        ("key.pem", "pkey -aes256 -passout pass:secret"),
+        ("key.pem", "rsa -traditional -aes256 -passout pass:secret"),
+    ] {
+        place.write("plain", &key);
+        place.openssl(&format!("{arguments} -in plain -out {file}"));
+        let (good, stderr) = place.check(SQL);
+        assert!(!good, "{stderr}");
+        assert!(
+            stderr.contains("cert.pem for TLS: there is no certificate in it"),
+            "{stderr}"
+        );
+        assert!(
+            stderr.contains("key.pem for TLS: the key is encrypted"),
+            "{stderr}"
+        );
+        assert!(stderr.contains("`openssl pkey -in "), "{stderr}");
+    }
+
+    place.write("cert.pem", &cert);
+    place.write("key.pem", &cert);
     let (good, stderr) = place.check(SQL);
     assert!(!good, "{stderr}");
     assert!(
-        stderr.contains("key.pem does not contain a private key"),
+        stderr.contains("key.pem for TLS: there is no private key in it"),
         "{stderr}"
     );
 }
 
 #[test]
-fn the_collector_program_compares_key_and_certificate() {
+fn a_key_of_another_certificate_is_reported() {
     let place = TestFolder::new("pair");
-    place.write("cert.pem", CERTIFICATE);
-    place.write("key.pem", KEY);
-    let (good, stderr) = place.check(SQL);
-    assert!(good, "{stderr}");
-    assert!(
-        stderr.contains("c.toml:8:11: warning: sql.tls-key: "),
-        "{stderr}"
-    );
-    assert!(stderr.contains("was not compared"), "{stderr}");
-    place.write_collector_program("$2 $3");
+    place.openssl_certificate("other.pem", "key.pem");
+    place.openssl_certificate("cert.pem", "other.key");
     let (good, stderr) = place.check(SQL);
     assert!(!good, "{stderr}");
-    let wrong = "c.toml:8:11: error: sql.tls-key: check-tls cert.pem key.pem\n";
-    assert!(stderr.contains(wrong), "{stderr}");
+    let wrong = "c.toml:8:11: error: sql.tls-key: cannot use ";
+    let line = stderr.lines().find(|line| line.starts_with(wrong));
+    let line = line.unwrap_or_else(|| panic!("{stderr}"));
+    assert!(
+        line.contains("key.pem for TLS: it is not the key of "),
+        "{line}"
+    );
+    assert!(line.ends_with("cert.pem"), "{line}");
 }
 
 #[test]
 fn the_files_of_each_sink_are_checked() {
     let place = TestFolder::new("sink-tls");
     let sink = |kind: &str, name: &str| {
-        place.write(&format!("{name}.pem"), CERTIFICATE);
-        place.write(&format!("{name}.key"), KEY);
+        place.openssl_certificate(&format!("{name}.pem"), "one.key");
+        place.openssl_certificate("one.pem", &format!("{name}.key"));
         format!(
             "[[sink]]\ntype = \"{kind}\"\nspool = \"{kind}\"\ntls-ca-file = \"ca-{name}.pem\"\n\
              tls-certificate = \"{name}.pem\"\ntls-key = \"{name}.key\"\n"
         )
     };
     let sinks = sink("postgres", "a") + &sink("mariadb", "b");
-    place.write("ca-a.pem", KEY);
-    place.write_collector_program("$2 $3");
+    place.write("ca-a.pem", &place.read("a.key"));
     let (good, stderr) = place.check(&sinks);
     assert!(!good, "{stderr}");
-    for finding in [
-        "c.toml:9:15: error: sink.tls-ca-file: ca-a.pem does not contain a certificate",
-        "c.toml:11:11: error: sink.tls-key: check-tls a.pem a.key",
-        "c.toml:15:15: error: sink.tls-ca-file: cannot read ca-b.pem: ",
-        "c.toml:17:11: error: sink.tls-key: check-tls b.pem b.key",
+    for (place, key, what) in [
+        (
+            "9:15",
+            "ca-file",
+            "ca-a.pem for TLS: there is no certificate",
+        ),
+        ("11:11", "key", "a.key for TLS: it is not the key of "),
+        ("15:15", "ca-file", "ca-b.pem for TLS: No such file"),
+        ("17:11", "key", "b.key for TLS: it is not the key of "),
     ] {
-        assert!(stderr.contains(finding), "{finding} is not in {stderr}");
+        let start = format!("c.toml:{place}: error: sink.tls-{key}: cannot use ");
+        let line = stderr.lines().find(|line| line.starts_with(&start));
+        assert!(
+            line.is_some_and(|line| line.contains(what)),
+            "{start}{what} is not in {stderr}"
+        );
     }
+    assert!(!stderr.contains("SQL"), "{stderr}");
 }
 
 #[test]
@@ -254,10 +283,7 @@ fn sections_that_a_route_server_ignores_are_reported() {
         &text.replace("[daemon]\n", "[daemon]\nlisten = \"127.0.0.1:0\"\n"),
     );
     let wanted = wanted.replace(":8:2:", ":9:2:");
-    let mut command = Command::new(place.0.join("rutter"));
-    command
-        .args(["run", "c.toml", "--end-with-stdin"])
-        .current_dir(&place.0);
+    let mut command = place.rutter(&["run", "c.toml", "--end-with-stdin"]);
     let output = command.stdin(std::process::Stdio::null()).output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(stderr.contains(&wanted), "{stderr}");
