@@ -7,6 +7,7 @@ use clap::{Command, CommandFactory as _};
 
 use crate::cli::{Cli, Shell};
 use crate::command::completion_script;
+use crate::documented_options::with_documented_options;
 
 /// Compares or updates a file of the repository.
 fn golden(path: &str, text: &str) -> Result<(), String> {
@@ -88,7 +89,8 @@ fn the_completion_scripts_match_the_program() {
         (clap_complete::Shell::Fish, "rutter.fish"),
     ] {
         let mut script = Vec::new();
-        clap_complete::generate(generator, &mut Cli::command(), "rutter", &mut script);
+        let mut command = with_documented_options(Cli::command());
+        clap_complete::generate(generator, &mut command, "rutter", &mut script);
         let script = String::from_utf8(script).unwrap();
         golden(&format!("crates/rutter/src/completion/{file}"), &script).unwrap();
     }
@@ -103,6 +105,22 @@ fn each_shell_has_its_own_completion_script() {
     ] {
         assert!(completion_script(shell).contains(sign), "{shell:?}");
     }
+}
+
+#[test]
+fn a_command_of_another_program_is_completed_with_its_own_options() {
+    for script in [Shell::Bash, Shell::Zsh, Shell::Fish].map(completion_script) {
+        assert!(script.contains("tls-cert"), "an option of rutter grpc");
+        assert!(script.contains("mrt-router"), "an option of rutter collect");
+    }
+    let bash = completion_script(Shell::Bash);
+    let grpc = bash.split("rutter__subcmd__grpc)\n").nth(1).unwrap();
+    let options = grpc.lines().next().unwrap();
+    assert!(options.contains("--token-file"), "{options}");
+    assert!(
+        !options.contains("--json") && !options.contains("--color"),
+        "{options}"
+    );
 }
 
 /// Writes a subsection for each command.

@@ -5,6 +5,8 @@ mod check;
 mod cli;
 mod command;
 mod demo;
+#[cfg(test)]
+mod documented_options;
 mod enrich;
 mod export;
 mod failure;

@@ -55,10 +55,10 @@ complete -c rutter -n "__fish_rutter_needs_command" -f -a "stop" -d 'Stop the da
 complete -c rutter -n "__fish_rutter_needs_command" -f -a "top" -d 'Show sessions, sources, memory and the log in the terminal, always up to date'
 complete -c rutter -n "__fish_rutter_needs_command" -f -a "completion" -d 'Print a script with which a shell completes commands and options'
 complete -c rutter -n "__fish_rutter_needs_command" -f -a "demo" -d 'Start a route server and built-in speakers that announce a full table'
-complete -c rutter -n "__fish_rutter_needs_command" -f -a "collect" -d 'Collect routes by BGP, BMP and MRT; serve SQL, archives, databases and streams'
-complete -c rutter -n "__fish_rutter_needs_command" -f -a "grpc" -d 'Answer gRPC: sessions, routes, explanations, look-ups, changes, and control'
+complete -c rutter -n "__fish_rutter_needs_command" -f -a "collect" -d 'Run a collector in the foreground until SIGTERM or Ctrl-C'
+complete -c rutter -n "__fish_rutter_needs_command" -f -a "grpc" -d 'Answer gRPC from the sockets of a daemon'
 complete -c rutter -n "__fish_rutter_needs_command" -f -a "mrt" -d 'Print the routes of MRT files'
-complete -c rutter -n "__fish_rutter_needs_command" -f -a "sql" -d 'Answer one SQL query, over the live table or over files'
+complete -c rutter -n "__fish_rutter_needs_command" -f -a "sql" -d 'Answer one SQL query'
 complete -c rutter -n "__fish_rutter_needs_command" -f -a "replay" -d 'Play MRT files to a BGP daemon'
 complete -c rutter -n "__fish_rutter_needs_command" -f -a "bench" -d 'Measure this program or another BGP daemon under load'
 complete -c rutter -n "__fish_rutter_using_subcommand run" -l arouteserver -d 'Run an exchange from the files general.yml and clients.yml of ARouteServer' -r -F
@@ -440,39 +440,52 @@ complete -c rutter -n "__fish_rutter_using_subcommand demo" -l once -d 'Exit aft
 complete -c rutter -n "__fish_rutter_using_subcommand demo" -l json -d 'Print JSON, one object a line, for programs'
 complete -c rutter -n "__fish_rutter_using_subcommand demo" -s h -l help -d 'Print help'
 complete -c rutter -n "__fish_rutter_using_subcommand demo" -s V -l version -d 'Print version'
-complete -c rutter -n "__fish_rutter_using_subcommand collect" -l socket -d 'The daemon\'s management socket [default: /run/rutter/rutter.sock, else that of a running demo]' -r -F
-complete -c rutter -n "__fish_rutter_using_subcommand collect" -l color -d 'Use colors: auto, always or never. NO_COLOR in the environment turns them off' -r -f -a "auto\t'On a terminal'
-always\t'Always'
-never\t'Never'"
-complete -c rutter -n "__fish_rutter_using_subcommand collect" -l json -d 'Print JSON, one object a line, for programs'
+complete -c rutter -n "__fish_rutter_using_subcommand collect" -l socket -d 'The daemon\'s management socket, in place of the configured one' -r -F
+complete -c rutter -n "__fish_rutter_using_subcommand collect" -l mrt -d 'Load these MRT files into the table first: files, folders, or - for standard input' -r -F
+complete -c rutter -n "__fish_rutter_using_subcommand collect" -l mrt-router -d 'Name of the collector or router of the MRT files' -r
+complete -c rutter -n "__fish_rutter_using_subcommand collect" -l feeds -d 'With --demo: the number of speakers, half of them with all IPv4 prefixes, half with all' -r
+complete -c rutter -n "__fish_rutter_using_subcommand collect" -l destinations -d 'With --demo: the number of prefixes of a full feed (15 in 100 are IPv6)' -r
+complete -c rutter -n "__fish_rutter_using_subcommand collect" -l prefixes -d 'With --demo: take the prefixes from this list, one a line, plain or .gz' -r -F
+complete -c rutter -n "__fish_rutter_using_subcommand collect" -l demo -d 'Collect from built-in speakers, with a generated configuration'
+complete -c rutter -n "__fish_rutter_using_subcommand collect" -l once -d 'With --demo: end after the report instead of staying up'
+complete -c rutter -n "__fish_rutter_using_subcommand collect" -s h -l help -d 'Print help'
 complete -c rutter -n "__fish_rutter_using_subcommand collect" -s V -l version -d 'Print version'
-complete -c rutter -n "__fish_rutter_using_subcommand grpc" -l socket -d 'The daemon\'s management socket [default: /run/rutter/rutter.sock, else that of a running demo]' -r -F
-complete -c rutter -n "__fish_rutter_using_subcommand grpc" -l color -d 'Use colors: auto, always or never. NO_COLOR in the environment turns them off' -r -f -a "auto\t'On a terminal'
-always\t'Always'
-never\t'Never'"
-complete -c rutter -n "__fish_rutter_using_subcommand grpc" -l json -d 'Print JSON, one object a line, for programs'
+complete -c rutter -n "__fish_rutter_using_subcommand grpc" -l listen -d 'Serve clients at this address' -r
+complete -c rutter -n "__fish_rutter_using_subcommand grpc" -l socket -d 'Ask the daemon on this socket' -r -F
+complete -c rutter -n "__fish_rutter_using_subcommand grpc" -l control-socket -d 'Also serve the methods that change the daemon, on this socket' -r -F
+complete -c rutter -n "__fish_rutter_using_subcommand grpc" -l token-file -d 'A file with tokens: a line each, with a role and the SHA-256 of the token' -r -F
+complete -c rutter -n "__fish_rutter_using_subcommand grpc" -l anonymous -d 'The role of clients without a token [default: read; with --token-file nothing]' -r
+complete -c rutter -n "__fish_rutter_using_subcommand grpc" -l tls-cert -d 'The certificate chain of this server (PEM): clients connect with TLS' -r -F
+complete -c rutter -n "__fish_rutter_using_subcommand grpc" -l tls-key -d 'Its private key (PEM)' -r -F
+complete -c rutter -n "__fish_rutter_using_subcommand grpc" -l client-ca -d 'Accept only clients with a certificate of these authorities (PEM)' -r -F
+complete -c rutter -n "__fish_rutter_using_subcommand grpc" -l requests-per-second -d 'The requests a second of one address (IPv6: of a /64); after a pause five times as many at' -r
+complete -c rutter -n "__fish_rutter_using_subcommand grpc" -l insecure-listen -d 'Serve other machines without TLS'
+complete -c rutter -n "__fish_rutter_using_subcommand grpc" -s h -l help -d 'Print help (see a summary with \'-h\')'
 complete -c rutter -n "__fish_rutter_using_subcommand grpc" -s V -l version -d 'Print version'
-complete -c rutter -n "__fish_rutter_using_subcommand mrt" -l socket -d 'The daemon\'s management socket [default: /run/rutter/rutter.sock, else that of a running demo]' -r -F
-complete -c rutter -n "__fish_rutter_using_subcommand mrt" -l color -d 'Use colors: auto, always or never. NO_COLOR in the environment turns them off' -r -f -a "auto\t'On a terminal'
-always\t'Always'
-never\t'Never'"
-complete -c rutter -n "__fish_rutter_using_subcommand mrt" -l json -d 'Print JSON, one object a line, for programs'
+complete -c rutter -n "__fish_rutter_using_subcommand mrt" -l json -d 'Print a JSON object a line, for programs'
+complete -c rutter -n "__fish_rutter_using_subcommand mrt" -l count -d 'Print only the number of records and routes'
+complete -c rutter -n "__fish_rutter_using_subcommand mrt" -s h -l help -d 'Print help'
 complete -c rutter -n "__fish_rutter_using_subcommand mrt" -s V -l version -d 'Print version'
-complete -c rutter -n "__fish_rutter_using_subcommand sql" -l socket -d 'The daemon\'s management socket [default: /run/rutter/rutter.sock, else that of a running demo]' -r -F
-complete -c rutter -n "__fish_rutter_using_subcommand sql" -l color -d 'Use colors: auto, always or never. NO_COLOR in the environment turns them off' -r -f -a "auto\t'On a terminal'
-always\t'Always'
-never\t'Never'"
-complete -c rutter -n "__fish_rutter_using_subcommand sql" -l json -d 'Print JSON, one object a line, for programs'
+complete -c rutter -n "__fish_rutter_using_subcommand sql" -l server -d 'The collector to query' -r
+complete -c rutter -n "__fish_rutter_using_subcommand sql" -l user -d 'User name' -r
+complete -c rutter -n "__fish_rutter_using_subcommand sql" -l password -d 'The password, if the collector requires one' -r
+complete -c rutter -n "__fish_rutter_using_subcommand sql" -l tls-root -d 'Use TLS and verify the collector: this PEM file has its certificate, or the authority that' -r -F
+complete -c rutter -n "__fish_rutter_using_subcommand sql" -l mrt -d 'Query these MRT files: they become the tables `routes`, `best` and `peers`' -r -F
+complete -c rutter -n "__fish_rutter_using_subcommand sql" -l history -d 'Query this archive of a collector: its tables are `events` and `snapshots`' -r -F
+complete -c rutter -n "__fish_rutter_using_subcommand sql" -l at -d 'The table as of this time, UTC: `routes`, and `events` up to then' -r
+complete -c rutter -n "__fish_rutter_using_subcommand sql" -l parquet -d 'Query Parquet files: each file or folder is a table with its name; may be repeated' -r -F
+complete -c rutter -n "__fish_rutter_using_subcommand sql" -l files -d 'Let the query name files as tables: FROM \'events.parquet\''
+complete -c rutter -n "__fish_rutter_using_subcommand sql" -l json -d 'Print a JSON object for each row'
+complete -c rutter -n "__fish_rutter_using_subcommand sql" -l csv -d 'Print comma-separated values'
+complete -c rutter -n "__fish_rutter_using_subcommand sql" -s h -l help -d 'Print help'
 complete -c rutter -n "__fish_rutter_using_subcommand sql" -s V -l version -d 'Print version'
-complete -c rutter -n "__fish_rutter_using_subcommand replay" -l socket -d 'The daemon\'s management socket [default: /run/rutter/rutter.sock, else that of a running demo]' -r -F
-complete -c rutter -n "__fish_rutter_using_subcommand replay" -l color -d 'Use colors: auto, always or never. NO_COLOR in the environment turns them off' -r -f -a "auto\t'On a terminal'
-always\t'Always'
-never\t'Never'"
-complete -c rutter -n "__fish_rutter_using_subcommand replay" -l json -d 'Print JSON, one object a line, for programs'
+complete -c rutter -n "__fish_rutter_using_subcommand replay" -l to -d 'The BGP daemon; the port is 179 unless given' -r
+complete -c rutter -n "__fish_rutter_using_subcommand replay" -l asn -d 'Our AS number [default: that of the peer in the file]' -r
+complete -c rutter -n "__fish_rutter_using_subcommand replay" -l peer -d 'Play only the routes of this peer of the files' -r
+complete -c rutter -n "__fish_rutter_using_subcommand replay" -l from -d 'Our address: the source of the session' -r
+complete -c rutter -n "__fish_rutter_using_subcommand replay" -l each-from -d 'Open a session for each peer of the files, from addresses in this prefix' -r
+complete -c rutter -n "__fish_rutter_using_subcommand replay" -l speed -d '`recorded`, `full`, or how many times as fast as recorded' -r
+complete -c rutter -n "__fish_rutter_using_subcommand replay" -l end -d 'End the sessions after the last route, instead of keeping them up'
+complete -c rutter -n "__fish_rutter_using_subcommand replay" -s h -l help -d 'Print help'
 complete -c rutter -n "__fish_rutter_using_subcommand replay" -s V -l version -d 'Print version'
-complete -c rutter -n "__fish_rutter_using_subcommand bench" -l socket -d 'The daemon\'s management socket [default: /run/rutter/rutter.sock, else that of a running demo]' -r -F
-complete -c rutter -n "__fish_rutter_using_subcommand bench" -l color -d 'Use colors: auto, always or never. NO_COLOR in the environment turns them off' -r -f -a "auto\t'On a terminal'
-always\t'Always'
-never\t'Never'"
-complete -c rutter -n "__fish_rutter_using_subcommand bench" -l json -d 'Print JSON, one object a line, for programs'
 complete -c rutter -n "__fish_rutter_using_subcommand bench" -s V -l version -d 'Print version'

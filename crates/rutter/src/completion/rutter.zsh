@@ -688,71 +688,88 @@ never\:"Never"))' \
 ;;
 (collect)
 _arguments "${_arguments_options[@]}" : \
-'--socket=[The daemon'\''s management socket \[default\: /run/rutter/rutter.sock, else that of a running demo\]]:PATH:_files' \
-'--color=[Use colors\: auto, always or never. NO_COLOR in the environment turns them off]:WHEN:((auto\:"On a terminal"
-always\:"Always"
-never\:"Never"))' \
-'--json[Print JSON, one object a line, for programs]' \
+'--socket=[The daemon'\''s management socket, in place of the configured one]: :_files' \
+'--mrt=[Load these MRT files into the table first\: files, folders, or - for standard input]: :_files' \
+'--mrt-router=[Name of the collector or router of the MRT files]: :_default' \
+'--feeds=[With --demo\: the number of speakers, half of them with all IPv4 prefixes, half with all]: :_default' \
+'--destinations=[With --demo\: the number of prefixes of a full feed (15 in 100 are IPv6)]: :_default' \
+'--prefixes=[With --demo\: take the prefixes from this list, one a line, plain or .gz]: :_files' \
+'--demo[Collect from built-in speakers, with a generated configuration]' \
+'--once[With --demo\: end after the report instead of staying up]' \
+'-h[Print help]' \
+'--help[Print help]' \
 '-V[Print version]' \
 '--version[Print version]' \
-'*::arguments -- Arguments of the collector:_default' \
+'::FILE -- The configuration:_files' \
 && ret=0
 ;;
 (grpc)
 _arguments "${_arguments_options[@]}" : \
-'--socket=[The daemon'\''s management socket \[default\: /run/rutter/rutter.sock, else that of a running demo\]]:PATH:_files' \
-'--color=[Use colors\: auto, always or never. NO_COLOR in the environment turns them off]:WHEN:((auto\:"On a terminal"
-always\:"Always"
-never\:"Never"))' \
-'--json[Print JSON, one object a line, for programs]' \
+'--listen=[Serve clients at this address]: :_default' \
+'--socket=[Ask the daemon on this socket]: :_files' \
+'--control-socket=[Also serve the methods that change the daemon, on this socket]: :_files' \
+'--token-file=[A file with tokens\: a line each, with a role and the SHA-256 of the token]: :_files' \
+'--anonymous=[The role of clients without a token \[default\: read; with --token-file nothing\]]: :_default' \
+'--tls-cert=[The certificate chain of this server (PEM)\: clients connect with TLS]: :_files' \
+'--tls-key=[Its private key (PEM)]: :_files' \
+'--client-ca=[Accept only clients with a certificate of these authorities (PEM)]: :_files' \
+'--requests-per-second=[The requests a second of one address (IPv6\: of a /64); after a pause five times as many at]: :_default' \
+'--insecure-listen[Serve other machines without TLS]' \
+'-h[Print help (see a summary with '\''-h'\'')]' \
+'--help[Print help (see a summary with '\''-h'\'')]' \
 '-V[Print version]' \
 '--version[Print version]' \
-'*::arguments -- Arguments of the gRPC server:_default' \
 && ret=0
 ;;
 (mrt)
 _arguments "${_arguments_options[@]}" : \
-'--socket=[The daemon'\''s management socket \[default\: /run/rutter/rutter.sock, else that of a running demo\]]:PATH:_files' \
-'--color=[Use colors\: auto, always or never. NO_COLOR in the environment turns them off]:WHEN:((auto\:"On a terminal"
-always\:"Always"
-never\:"Never"))' \
-'--json[Print JSON, one object a line, for programs]' \
+'--json[Print a JSON object a line, for programs]' \
+'--count[Print only the number of records and routes]' \
+'-h[Print help]' \
+'--help[Print help]' \
 '-V[Print version]' \
 '--version[Print version]' \
-'*::arguments -- Arguments of `rutter mrt`:_default' \
+'*::FILE -- Files, folders with all files inside, or - for standard input:_files' \
 && ret=0
 ;;
 (sql)
 _arguments "${_arguments_options[@]}" : \
-'--socket=[The daemon'\''s management socket \[default\: /run/rutter/rutter.sock, else that of a running demo\]]:PATH:_files' \
-'--color=[Use colors\: auto, always or never. NO_COLOR in the environment turns them off]:WHEN:((auto\:"On a terminal"
-always\:"Always"
-never\:"Never"))' \
-'--json[Print JSON, one object a line, for programs]' \
+'--server=[The collector to query]: :_default' \
+'--user=[User name]: :_default' \
+'--password=[The password, if the collector requires one]: :_default' \
+'--tls-root=[Use TLS and verify the collector\: this PEM file has its certificate, or the authority that]: :_files' \
+'--mrt=[Query these MRT files\: they become the tables \`routes\`, \`best\` and \`peers\`]: :_files' \
+'--history=[Query this archive of a collector\: its tables are \`events\` and \`snapshots\`]: :_files' \
+'--at=[The table as of this time, UTC\: \`routes\`, and \`events\` up to then]: :_default' \
+'--parquet=[Query Parquet files\: each file or folder is a table with its name; may be repeated]: :_files' \
+'--files[Let the query name files as tables\: FROM '\''events.parquet'\'']' \
+'--json[Print a JSON object for each row]' \
+'--csv[Print comma-separated values]' \
+'-h[Print help]' \
+'--help[Print help]' \
 '-V[Print version]' \
 '--version[Print version]' \
-'*::arguments -- Arguments of `rutter sql`:_default' \
+'::QUERY -- The query, or - for standard input:_default' \
 && ret=0
 ;;
 (replay)
 _arguments "${_arguments_options[@]}" : \
-'--socket=[The daemon'\''s management socket \[default\: /run/rutter/rutter.sock, else that of a running demo\]]:PATH:_files' \
-'--color=[Use colors\: auto, always or never. NO_COLOR in the environment turns them off]:WHEN:((auto\:"On a terminal"
-always\:"Always"
-never\:"Never"))' \
-'--json[Print JSON, one object a line, for programs]' \
+'--to=[The BGP daemon; the port is 179 unless given]: :_default' \
+'--asn=[Our AS number \[default\: that of the peer in the file\]]: :_default' \
+'--peer=[Play only the routes of this peer of the files]: :_default' \
+'--from=[Our address\: the source of the session]: :_default' \
+'--each-from=[Open a session for each peer of the files, from addresses in this prefix]: :_default' \
+'--speed=[\`recorded\`, \`full\`, or how many times as fast as recorded]: :_default' \
+'--end[End the sessions after the last route, instead of keeping them up]' \
+'-h[Print help]' \
+'--help[Print help]' \
 '-V[Print version]' \
 '--version[Print version]' \
-'*::arguments -- Arguments of `rutter replay`:_default' \
+'*::FILE -- Files, folders with all files inside, or - for standard input:_files' \
 && ret=0
 ;;
 (bench)
 _arguments "${_arguments_options[@]}" : \
-'--socket=[The daemon'\''s management socket \[default\: /run/rutter/rutter.sock, else that of a running demo\]]:PATH:_files' \
-'--color=[Use colors\: auto, always or never. NO_COLOR in the environment turns them off]:WHEN:((auto\:"On a terminal"
-always\:"Always"
-never\:"Never"))' \
-'--json[Print JSON, one object a line, for programs]' \
 '-V[Print version]' \
 '--version[Print version]' \
 '*::arguments -- A workload and options:_default' \
@@ -790,10 +807,10 @@ _rutter_commands() {
 'top:Show sessions, sources, memory and the log in the terminal, always up to date' \
 'completion:Print a script with which a shell completes commands and options' \
 'demo:Start a route server and built-in speakers that announce a full table' \
-'collect:Collect routes by BGP, BMP and MRT; serve SQL, archives, databases and streams' \
-'grpc:Answer gRPC\: sessions, routes, explanations, look-ups, changes, and control' \
+'collect:Run a collector in the foreground until SIGTERM or Ctrl-C' \
+'grpc:Answer gRPC from the sockets of a daemon' \
 'mrt:Print the routes of MRT files' \
-'sql:Answer one SQL query, over the live table or over files' \
+'sql:Answer one SQL query' \
 'replay:Play MRT files to a BGP daemon' \
 'bench:Measure this program or another BGP daemon under load' \
     )
