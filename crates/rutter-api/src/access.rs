@@ -61,7 +61,7 @@ pub(crate) fn answer_to(
     let is_refused = match (caller.access, request) {
         (Access::Control, _) => false,
         // The errors in a file show parts of it.
-        (Access::ReadOnly, Request::Diff { file: Some(_), .. }) => true,
+        (Access::ReadOnly, Request::Diff { file: Some(_), .. } | Request::DiffText(_)) => true,
         (Access::ReadOnly, _) => action.is_some(),
     };
     let audit = |outcome| {
@@ -148,6 +148,7 @@ impl Request {
             | Request::Log { .. }
             | Request::Changes(_)
             | Request::Diff { .. }
+            | Request::DiffText(_)
             | Request::DiffSources { .. } => return None,
         })
     }

@@ -1,10 +1,9 @@
 //! The interface between the daemon and the management server.
 
 use std::net::IpAddr;
-use std::path::Path;
 use std::time::Duration;
 
-use rutter_config::{ConfigError, Diff};
+use rutter_config::{ConfigError, ConfigSource, Diff};
 use rutter_net::Prefix;
 use rutter_rib::{Explanation, PeerId, PeerSummary, PreviewedRoute, Rib, Snapshot};
 use rutter_wire::attr::Attributes;
@@ -85,16 +84,16 @@ pub trait Backend: Send + Sync {
     fn history(&self) -> Vec<HistoryRow> {
         Vec::new()
     }
-    /// Returns the changes that [`Backend::reload`] would make with the configuration in `file`, or in its own file.
-    fn diff(&self, file: Option<&Path>) -> Result<Diff, ReloadError>;
-    /// Calls `each` with every route whose verdict [`Backend::reload`] with the configuration in `file` would change.
+    /// Returns the changes that [`Backend::reload`] would make with this configuration, or with its own file.
+    fn diff(&self, source: Option<&ConfigSource>) -> Result<Diff, ReloadError>;
+    /// Calls `each` with every route whose verdict [`Backend::reload`] with this configuration would change.
     fn preview(
         &self,
-        file: Option<&Path>,
+        source: Option<&ConfigSource>,
         snapshot: &Snapshot,
         each: &mut dyn FnMut(PreviewedRoute),
     ) -> Result<(), ReloadError> {
-        let _ = (file, snapshot, each);
+        let _ = (source, snapshot, each);
         Ok(())
     }
     /// Calls `each` with every route whose verdict the data would change that a source refused. The error is for the

@@ -47,12 +47,17 @@ impl Client {
 
     fn send(mut self, mut envelope: Envelope) -> io::Result<Answer> {
         let text = match &mut envelope.request {
-            Request::Apply(order) => order.text.take(),
+            Request::Apply(order) => {
+                let text = order.text.take();
+                order.text_bytes = text.as_ref().map(|text| text.len() as u64);
+                text
+            }
+            Request::DiffText(diff) => {
+                diff.text_bytes = diff.text.len() as u64;
+                Some(std::mem::take(&mut diff.text))
+            }
             _ => None,
         };
-        if let (Request::Apply(order), Some(text)) = (&mut envelope.request, &text) {
-            order.text_bytes = Some(text.len() as u64);
-        }
         let mut message = serde_json::to_vec(&envelope)?;
         message.push(b'\n');
         message.extend(text.unwrap_or_default().into_bytes());

@@ -30,9 +30,9 @@ pub use change_reader::{CHANGES, ChangeFilter, ChangeReader, end_unread_changes}
 pub use client::{Answer, Client, RawLine};
 pub use line::{Done, ErrorReason, Line};
 pub use request::{
-    AdvertisedList, AdvertisedQuery, ApplyOrder, ChangesQuery, ClearHow, Envelope, FamilyFilter,
-    LookupQuery, MAX_CONFIGURATION, MAX_REQUEST, Request, RouteFilter, RouteSelector, VERSION,
-    WhatIf,
+    AdvertisedList, AdvertisedQuery, ApplyOrder, ChangesQuery, ClearHow, DiffText, Envelope,
+    FamilyFilter, LookupQuery, MAX_CONFIGURATION, MAX_REQUEST, Request, RouteFilter, RouteSelector,
+    VERSION, WhatIf,
 };
 pub use rows::*;
 pub use server::serve_connection;

@@ -146,6 +146,8 @@ pub enum Request {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         routes: Option<u64>,
     },
+    /// As `diff`, for a configuration that follows the line of the request.
+    DiffText(DiffText),
     /// The routes whose verdict would change if an operator accepted the data that a source refused: as the routes of
     /// `diff`.
     DiffSources {
@@ -194,6 +196,22 @@ pub struct ApplyOrder {
     /// The daemon goes back if a neighbor loses more of its routes than this, percent. It needs `confirm-s`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_loss: Option<f64>,
+}
+
+/// A configuration that is compared with the one in force.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct DiffText {
+    /// The name of the text in errors. Files that the text names are relative to the folder of the daemon's own file.
+    pub name: PathBuf,
+    /// The configuration follows the line of the request, in so many bytes of UTF-8.
+    pub text_bytes: u64,
+    /// The text that followed.
+    #[serde(skip)]
+    pub text: String,
+    /// The routes, as in `diff`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routes: Option<u64>,
 }
 
 /// A route that a neighbor might announce.

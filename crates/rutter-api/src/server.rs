@@ -132,10 +132,15 @@ fn read_request(stream: &UnixStream, caller: &Caller) -> Result<Envelope, Failur
     }
     let mut envelope = parse_request(&line)?;
     // Others are refused anyway.
-    if let (Request::Apply(order), Access::Control) = (&mut envelope.request, caller.access)
-        && let Some(bytes) = order.text_bytes
-    {
-        order.text = Some(read_text(input, bytes)?);
+    if let Access::Control = caller.access {
+        match &mut envelope.request {
+            Request::Apply(order) => {
+                let text = order.text_bytes.map(|bytes| read_text(input, bytes));
+                order.text = text.transpose()?;
+            }
+            Request::DiffText(diff) => diff.text = read_text(input, diff.text_bytes)?,
+            _ => {}
+        }
     }
     Ok(envelope)
 }

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::fs;
 use std::net::IpAddr;
-use std::path::Path;
 use std::process;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +11,7 @@ use rutter_api::{
     Applied, ApplyOrder, AuditEntry, Backend, ClearHow, CollectorServices, HistoryRow, LogReader,
     LogRow, ReloadError, SessionRow, SessionState, SourceAction, SourceRow, StationRow, StatusRow,
 };
-use rutter_config::Diff;
+use rutter_config::{ConfigSource, Diff};
 use rutter_net::{Family, Prefix};
 use rutter_rib::{Explanation, MemoryRow, PreviewedPolicy, PreviewedRoute, Rib, Snapshot};
 
@@ -128,8 +127,8 @@ impl Backend for Management {
         apply::history(&self.0)
     }
 
-    fn diff(&self, file: Option<&Path>) -> Result<Diff, ReloadError> {
-        reload::compare(&self.0, file)
+    fn diff(&self, source: Option<&ConfigSource>) -> Result<Diff, ReloadError> {
+        reload::compare(&self.0, source)
     }
 
     fn preview_sources(
@@ -145,11 +144,11 @@ impl Backend for Management {
 
     fn preview(
         &self,
-        file: Option<&Path>,
+        source: Option<&ConfigSource>,
         snapshot: &Snapshot,
         each: &mut dyn FnMut(PreviewedRoute),
     ) -> Result<(), ReloadError> {
-        reload::preview(&self.0, file, snapshot, each)
+        reload::preview(&self.0, source, snapshot, each)
     }
 
     fn upgrade(&self) -> Result<String, String> {

@@ -35,21 +35,21 @@ pub(crate) fn reload(shared: &Arc<Shared>, by: &str) -> Result<Diff, ReloadError
     result
 }
 
-/// Returns the changes that a reload of `file`, or of the daemon's own file, would make.
-pub(crate) fn compare(shared: &Shared, file: Option<&Path>) -> Result<Diff, ReloadError> {
-    let new = load(shared, file)?;
+/// Returns the changes that a reload of `source`, or of the daemon's own file, would make.
+pub(crate) fn compare(shared: &Shared, source: Option<&ConfigSource>) -> Result<Diff, ReloadError> {
+    let new = load(shared, source)?;
     Ok(rutter_config::diff(&shared.config.read(), &new))
 }
 
-/// Calls `each` with every route on which a reload of `file`, or of the daemon's own file, would change the verdict. Files
+/// Calls `each` with every route on which a reload of `source`, or of the daemon's own file, would change the verdict. Files
 /// with outside data are read; answers of servers are those in force.
 pub(crate) fn preview(
     shared: &Shared,
-    file: Option<&Path>,
+    source: Option<&ConfigSource>,
     snapshot: &Snapshot,
     each: &mut dyn FnMut(PreviewedRoute),
 ) -> Result<(), ReloadError> {
-    let new = load(shared, file)?;
+    let new = load(shared, source)?;
     let policy_of = |peer: PeerId| match snapshot.peer(peer) {
         Some(held) => previewed_policy(&new, &held.neighbor),
         None => PreviewedPolicy::Same,
@@ -136,9 +136,14 @@ pub(crate) fn put_in_force(
     Ok(diff)
 }
 
-fn load(shared: &Shared, file: Option<&Path>) -> Result<Config, ReloadError> {
-    let source = match (file, &shared.source) {
-        (Some(file), _) => ConfigSource::File(file.to_owned()),
+fn load(shared: &Shared, source: Option<&ConfigSource>) -> Result<Config, ReloadError> {
+    let source = match (source, &shared.source) {
+        // A text that came through a pipe means the same as the daemon's own file.
+        (Some(ConfigSource::Text { name, text }), Some(own)) => ConfigSource::Text {
+            name: own.name().with_file_name(name),
+            text: text.clone(),
+        },
+        (Some(source), _) => source.clone(),
         (None, Some(source)) => source.clone(),
         (None, None) => {
             return Err(ReloadError::Other(

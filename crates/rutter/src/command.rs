@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ pub(crate) fn run_command(command: Command, options: &CommonOptions) -> Result<(
             } => arouteserver::import(&general, &clients, &more, options),
         },
         Command::Init(args) => init::init(args, options),
-        Command::Check { file } => check::check(&file, options),
+        Command::Check { file } => check::check(configuration(file)?, options),
         Command::Diff {
             file,
             against,
@@ -213,15 +213,9 @@ fn show_request(what: Show) -> Request {
 /// The daemon has another working directory, so the path is absolute. It also has other pipes: those are read here, once
 /// and to their end.
 fn apply_order(args: ApplyArgs) -> Result<ApplyOrder, Failure> {
-    let is_stdin = args.file.as_os_str() == "-";
-    let is_pipe = |path: &Path| std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir());
-    let (file, text) = match is_stdin {
-        true => ("standard input".into(), Some(read_once(io::stdin())?)),
-        false if is_pipe(&args.file) => {
-            let pipe = File::open(&args.file)?;
-            (args.file, Some(read_once(pipe)?))
-        }
-        false => (std::path::absolute(args.file)?, None),
+    let (file, text) = match configuration(args.file)? {
+        ConfigSource::Text { name, text } => (name, Some(text)),
+        ConfigSource::File(file) => (std::path::absolute(file)?, None),
     };
     Ok(ApplyOrder {
         file,
@@ -230,6 +224,20 @@ fn apply_order(args: ApplyArgs) -> Result<ApplyOrder, Failure> {
         confirm_s: args.confirm,
         max_loss: args.max_loss,
     })
+}
+
+/// A configuration of the command line: a file, or the text of a pipe or of standard input (`-`), which is read once.
+pub(crate) fn configuration(file: PathBuf) -> Result<ConfigSource, Failure> {
+    let is_pipe = |path: &Path| std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir());
+    let (name, text) = match file.as_os_str() == "-" {
+        true => ("standard input".into(), read_once(io::stdin())?),
+        false if is_pipe(&file) => {
+            let text = read_once(File::open(&file)?)?;
+            (file, text)
+        }
+        false => return Ok(ConfigSource::File(file)),
+    };
+    Ok(ConfigSource::Text { name, text })
 }
 
 /// Reads a configuration from a pipe.

@@ -45,6 +45,15 @@ impl TestFolder {
         command
     }
 
+    /// Runs a command with this file as standard input. Returns standard output and standard error.
+    fn with_input(&self, arguments: &[&str], name: &str) -> (String, String) {
+        let input = fs::File::open(self.0.join(name)).unwrap();
+        let output = self.rutter(arguments).stdin(input).output().unwrap();
+        [output.stdout, output.stderr]
+            .map(|text| String::from_utf8(text).unwrap())
+            .into()
+    }
+
     /// Checks a configuration with these sections. Returns whether it is valid, and standard error.
     fn check(&self, sections: &str) -> (bool, String) {
         let folder = self.0.display();
@@ -269,24 +278,54 @@ fn a_file_is_not_a_folder() {
 }
 
 #[test]
-fn sections_that_a_route_server_ignores_are_reported() {
+fn sections_that_a_route_server_ignores_are_reported_by_run_alone() {
     let place = TestFolder::new("collector");
     let (good, stderr) =
         place.check("[mrt]\ndirectory = \"mrt\"\n[history]\npath = \"h\"\n[sql]\n");
-    assert!(good, "{stderr}");
-    let wanted = "c.toml:8:2: warning: only `rutter collect` serves [sql], [history]; `rutter run` ignores them\n";
-    assert!(stderr.starts_with(wanted), "{stderr}");
-    // `rutter run` prints the same warning.
-    let text = fs::read_to_string(place.0.join("c.toml")).unwrap();
+    // The file may be that of a collector.
+    assert!(good && stderr.is_empty(), "{stderr}");
+    let output = place.rutter(&["check", "c.toml"]).output().unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        stdout.starts_with("c.toml: valid for `rutter collect`; AS64500"),
+        "{stdout}"
+    );
+    let text = place.read("c.toml");
     place.write(
         "c.toml",
         &text.replace("[daemon]\n", "[daemon]\nlisten = \"127.0.0.1:0\"\n"),
     );
-    let wanted = wanted.replace(":8:2:", ":9:2:");
+    let wanted = "c.toml:9:2: warning: only `rutter collect` serves [sql], [history]; `rutter run` ignores them\n";
     let mut command = place.rutter(&["run", "c.toml", "--end-with-stdin"]);
     let output = command.stdin(std::process::Stdio::null()).output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(stderr.contains(&wanted), "{stderr}");
+    assert!(stderr.contains(wanted), "{stderr}");
+}
+
+#[test]
+fn standard_input_is_checked_and_compared() {
+    let place = TestFolder::new("stdin");
+    place.check("");
+    let (stdout, stderr) = place.with_input(&["check", "-"], "c.toml");
+    assert!(
+        stdout.starts_with("standard input: valid; AS64500"),
+        "{stdout}{stderr}"
+    );
+    place.write("wrong.toml", &(place.read("c.toml") + "no-such-key = 1\n"));
+    let (_, stderr) = place.with_input(&["check", "-"], "wrong.toml");
+    assert!(
+        stderr.starts_with("standard input:6:1: error: "),
+        "{stderr}"
+    );
+    let neighbor =
+        "[[neighbor]]\nasn = 64501\naddress = \"192.0.2.7\"\nimport = \"all\"\nexport = \"all\"\n";
+    place.write("new.toml", &(place.read("c.toml") + neighbor));
+    let new = place.with_input(&["diff", "-", "--against", "c.toml"], "new.toml");
+    let file = place.with_input(&["diff", "new.toml", "--against", "c.toml"], "new.toml");
+    assert_eq!(new, file);
+    assert!(new.0.contains("192.0.2.7"), "{new:?}");
+    let back = place.with_input(&["diff", "c.toml", "--against", "-"], "new.toml");
+    assert!(back.0 != new.0 && !back.0.is_empty(), "{back:?}");
 }
 
 #[test]

@@ -1,9 +1,8 @@
 //! Answers requests that change the daemon.
 
 use std::net::IpAddr;
-use std::path::Path;
 
-use rutter_config::Diff;
+use rutter_config::{ConfigSource, Diff};
 
 use super::peers::PeerSelector;
 use super::{Failure, RowWriter};
@@ -72,10 +71,10 @@ pub(super) fn confirm(backend: &dyn Backend) -> Result<Done, Failure> {
 /// Sends the changes that a reload would make.
 pub(super) fn diff(
     backend: &dyn Backend,
-    file: Option<&Path>,
+    source: Option<&ConfigSource>,
     rows: &mut RowWriter<'_>,
 ) -> Result<(), Failure> {
-    send_diff(backend.diff(file), rows).map(drop)
+    send_diff(backend.diff(source), rows).map(drop)
 }
 
 /// Hands over to a new process.

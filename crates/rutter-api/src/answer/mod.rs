@@ -20,6 +20,8 @@ pub use row_writer::{Failure, RowSink};
 
 use row_writer::RowWriter;
 
+use rutter_config::ConfigSource;
+
 use crate::{Backend, Done, Line, MemoryRow, ReloadError, Request};
 
 /// Writes the rows of an answer to `sink`, and returns its end. The transport sends the end in a form of its own.
@@ -67,19 +69,15 @@ pub fn answer(
         }
         Request::Reload => return control::reload(backend, rows),
         Request::Diff { file, routes } => {
-            let file = file.as_deref();
-            control::diff(backend, file, rows)?;
-            if let Some(limit) = routes {
-                let preview = |snapshot: &_, note: &mut dyn FnMut(_)| {
-                    backend
-                        .preview(file, snapshot, note)
-                        .map_err(|error| match error {
-                            ReloadError::Config(_) => "the configuration has errors".to_owned(),
-                            ReloadError::Other(text) => text,
-                        })
-                };
-                return route_changes::send(backend, preview, *limit, rows);
-            }
+            let source = file.clone().map(ConfigSource::File);
+            return diff(backend, source.as_ref(), *routes, rows);
+        }
+        Request::DiffText(asked) => {
+            let source = ConfigSource::Text {
+                name: asked.name.clone(),
+                text: asked.text.clone(),
+            };
+            return diff(backend, Some(&source), asked.routes, rows);
         }
         Request::DiffSources { routes } => {
             let preview =
@@ -93,6 +91,30 @@ pub fn answer(
         rows: rows.count(),
         ..Done::default()
     })
+}
+
+/// Sends the changes that a reload with this configuration would make, and those of routes.
+fn diff(
+    backend: &dyn Backend,
+    source: Option<&ConfigSource>,
+    routes: Option<u64>,
+    rows: &mut RowWriter<'_>,
+) -> Result<Done, Failure> {
+    control::diff(backend, source, rows)?;
+    let Some(limit) = routes else {
+        return Ok(Done {
+            rows: rows.count(),
+            ..Done::default()
+        });
+    };
+    let preview = |snapshot: &_, note: &mut dyn FnMut(_)| {
+        let result = backend.preview(source, snapshot, note);
+        result.map_err(|error| match error {
+            ReloadError::Config(_) => "the configuration has errors".to_owned(),
+            ReloadError::Other(text) => text,
+        })
+    };
+    route_changes::send(backend, preview, limit, rows)
 }
 
 fn stations(backend: &dyn Backend, rows: &mut RowWriter<'_>) -> Result<(), Failure> {

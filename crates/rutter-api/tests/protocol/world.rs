@@ -1,7 +1,6 @@
 //! A daemon without sockets, with three clients and four routes.
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use rutter_api::{
     Backend, ClearHow, CollectorServices, HistoryRow, LogReader, LogRow, ReloadError, RouterRow,
     SessionRow, SessionState, SinkRow, SourceAction, SourceRow, StatusRow,
 };
-use rutter_config::Diff;
+use rutter_config::{ConfigSource, Diff};
 use rutter_net::{Asn, Ipv4Prefix, PerFamily, Prefix};
 use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportSettings};
 use rutter_rib::{
@@ -247,7 +246,7 @@ impl Backend for World {
         Ok(Diff::default())
     }
 
-    fn diff(&self, _: Option<&Path>) -> Result<Diff, ReloadError> {
+    fn diff(&self, _: Option<&ConfigSource>) -> Result<Diff, ReloadError> {
         Ok(Diff::default())
     }
 

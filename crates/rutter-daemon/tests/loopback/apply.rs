@@ -83,6 +83,14 @@ fn runs(folder: &Folder, more: &str) -> bool {
     let Some(Line::Diff(diff)) = answer.first() else {
         panic!("{answer:?}");
     };
+    // The text means the same as the file.
+    let asked = Request::DiffText(rutter_api::DiffText {
+        name: "standard input".into(),
+        text_bytes: 0,
+        text: text(folder, 2, more),
+        routes: None,
+    });
+    assert_eq!(format!("{:?}", ask(folder, asked)), format!("{answer:?}"));
     **diff == rutter_api::DiffRow::default()
 }
 

@@ -5,10 +5,11 @@ mod files;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use rutter_api::{ConfigErrorRow, DiffRow, Line, Request};
+use rutter_api::{ConfigErrorRow, DiffRow, DiffText, Line, Request};
 use rutter_config::{ConfigError, ConfigSource, Loaded, PathRole, Severity};
 
 use crate::cli::CommonOptions;
+use crate::command::configuration;
 use crate::failure::Failure;
 use crate::paint::Paint;
 use crate::render::DiffView;
@@ -16,9 +17,9 @@ use crate::request::send;
 use crate::units::plural;
 
 /// Reports all errors of a configuration, and of the files and folders that it names.
-pub(crate) fn check(file: &Path, options: &CommonOptions) -> Result<(), Failure> {
-    let source = ConfigSource::File(file.to_owned());
-    let loaded = load_for_route_server(&source, options)?;
+pub(crate) fn check(source: ConfigSource, options: &CommonOptions) -> Result<(), Failure> {
+    let file = source.name();
+    let loaded = load(&source, options)?;
     let mut found = files::look(&loaded.paths);
     found.extend(unsigned(&loaded));
     print(&found, options)?;
@@ -29,8 +30,12 @@ pub(crate) fn check(file: &Path, options: &CommonOptions) -> Result<(), Failure>
     let config = &loaded.config;
     writeln!(
         io::stdout(),
-        "{}: valid; AS{}, {}, {}",
+        "{}: valid{}; AS{}, {}, {}",
         file.display(),
+        match loaded.only_collected {
+            Some(_) => " for `rutter collect`",
+            None => "",
+        },
         config.asn,
         plural(config.neighbors.len() as u64, "neighbor"),
         plural(loaded.files.len() as u64, "file"),
@@ -53,19 +58,29 @@ pub(crate) fn diff(
     routes: Option<u64>,
     options: &CommonOptions,
 ) -> Result<(), Failure> {
+    let new = configuration(file)?;
     if against.as_os_str() == "running" {
-        let file = Some(std::path::absolute(file)?);
-        return send(options, Request::Diff { file, routes });
+        let request = match new {
+            ConfigSource::File(file) => Request::Diff {
+                file: Some(std::path::absolute(file)?),
+                routes,
+            },
+            ConfigSource::Text { name, text } => Request::DiffText(DiffText {
+                name,
+                text_bytes: text.len() as u64,
+                text,
+                routes,
+            }),
+        };
+        return send(options, request);
     }
     if routes.is_some() {
         return Err(Failure::text(
             "--routes compares with the table of a daemon: leave --against out",
         ));
     }
-    let (old, new) = (
-        load(&against.into(), options)?,
-        load(&file.into(), options)?,
-    );
+    let old = load(&configuration(against)?, options)?;
+    let new = load(&new, options)?;
     let diff = DiffRow::from(rutter_config::diff(&old.config, &new.config));
     let mut out = io::stdout();
     match options.json {

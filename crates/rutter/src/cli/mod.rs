@@ -109,7 +109,7 @@ pub(crate) enum Command {
     /// Check a configuration and report every error in it
     #[command(after_help = CHECK)]
     Check {
-        /// The configuration
+        /// The configuration; - is standard input
         #[arg(value_name = "FILE", default_value = DEFAULT_CONFIG)]
         file: PathBuf,
     },
@@ -123,7 +123,7 @@ pub(crate) enum Command {
     /// Compare two configurations: the changes, and the sessions that they reset
     #[command(after_help = DIFF)]
     Diff {
-        /// The new configuration
+        /// The new configuration; - is standard input
         #[arg(value_name = "FILE", default_value = DEFAULT_CONFIG)]
         file: PathBuf,
         /// The old configuration: a file, or `running` for the one in force in the daemon
@@ -427,6 +427,7 @@ Starts and changes nothing. The exit status is 1 for errors, and 0 for warnings 
 
 Examples:
   rutter check my.toml
+  ./generate-configuration | rutter check -
   rutter check my.toml --json | jq -r .message";
 
 const DIFF: &str = "\
@@ -434,7 +435,8 @@ Examples:
   rutter diff new.toml                     what `rutter reload` would change with this file
   rutter diff new.toml --routes            the routes that it would accept and reject, by neighbor
   rutter diff new.toml --routes --limit 100
-  rutter diff new.toml --against old.toml  without a daemon";
+  rutter diff new.toml --against old.toml  without a daemon
+  ./generate-configuration | rutter diff -";
 
 const RELOAD: &str = "\
 The daemon reads the file that it was started with. If the file has errors, they are printed and

@@ -88,7 +88,7 @@ never\:"Never"))' \
 '--help[Print help]' \
 '-V[Print version]' \
 '--version[Print version]' \
-'::file -- The configuration:_files' \
+'::file -- The configuration; - is standard input:_files' \
 && ret=0
 ;;
 (import)
@@ -153,7 +153,7 @@ never\:"Never"))' \
 '--help[Print help]' \
 '-V[Print version]' \
 '--version[Print version]' \
-'::file -- The new configuration:_files' \
+'::file -- The new configuration; - is standard input:_files' \
 && ret=0
 ;;
 (shadow)

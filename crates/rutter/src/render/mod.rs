@@ -53,6 +53,7 @@ pub(crate) fn view_of(request: &Request, paint: Paint) -> Box<dyn View> {
         | Request::Apply(_)
         | Request::Rollback { .. }
         | Request::Diff { .. }
+        | Request::DiffText(_)
         | Request::DiffSources { .. } => Box::new(DiffView(paint)),
         Request::History => Box::new(history::HistoryView(paint)),
         Request::Lookup(_) => Box::new(lookup::LookupView::new(paint)),
