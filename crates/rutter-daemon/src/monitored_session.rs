@@ -1,6 +1,7 @@
 //! The facts of an established session that BMP reports (RFC 7854 §4.10).
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rutter_net::{Asn, Family, PerFamily};
 use rutter_session::{Config, FamilyNegotiated, Negotiated, OpenMessages};
@@ -19,6 +20,8 @@ pub(crate) struct MonitoredSession {
     pub(crate) remote: Option<SocketAddr>,
     /// The time at which this process learned of it, in microseconds since 1970.
     pub(crate) since_unix_us: u64,
+    /// The neighbor has sent End-of-RIB, and its routes before it are in the table.
+    end_of_rib: PerFamily<AtomicBool>,
 }
 
 impl MonitoredSession {
@@ -40,7 +43,18 @@ impl MonitoredSession {
             local,
             remote,
             since_unix_us,
+            end_of_rib: PerFamily::from_fn(|_| AtomicBool::new(false)),
         }
+    }
+
+    /// The neighbor sent End-of-RIB, and its routes before it are in the table.
+    pub(crate) fn received_end_of_rib(&self, family: Family) {
+        self.end_of_rib[family].store(true, Ordering::Release);
+    }
+
+    /// Returns whether the neighbor has sent End-of-RIB.
+    pub(crate) fn has_end_of_rib(&self, family: Family) -> bool {
+        self.end_of_rib[family].load(Ordering::Acquire)
     }
 
     /// Returns whether NLRI that the neighbor sends have path identifiers.

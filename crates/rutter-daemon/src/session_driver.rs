@@ -520,6 +520,11 @@ impl SessionDriver {
             self.shared
                 .restart
                 .end_of_rib(peer.address(), family, self.now_ms);
+            peer.status.with(|details| {
+                if let Some(monitored) = &details.monitored {
+                    monitored.received_end_of_rib(family);
+                }
+            });
         }
     }
 

@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet, hash_set};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rutter_net::Prefix;
 use rutter_rib::{ChangeLog, PeerId, Rib, TableChange};
@@ -27,7 +28,17 @@ pub(super) struct Changes {
     later: HashSet<Changed>,
     /// Changes of best routes wait, too.
     with_best: bool,
+    /// The number of rounds that began, the time of the last one, and the shortest time between two.
+    rounds: u64,
+    begun: Option<Instant>,
+    pace: Duration,
+    /// The routes of each neighbor that were rejected since the log is read, each time that one was.
+    rejections: HashMap<PeerId, u64>,
 }
+
+/// The moment at which all changes that waited have been sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment(u64);
 
 /// Changes were lost: the station needs the whole table again.
 pub(super) struct Lost;
@@ -41,7 +52,7 @@ const TAKEN: usize = 4_096;
 
 impl Changes {
     /// The changes from now on, with those of best routes or without them.
-    pub(super) fn begin(rib: &Rib, with_best: bool) -> Self {
+    pub(super) fn begin(rib: &Rib, with_best: bool, pace: Duration) -> Self {
         let log = rib.watch_changes(LOG, unix_us());
         Changes {
             next: log.next_number(),
@@ -49,6 +60,10 @@ impl Changes {
             round: HashSet::new().into_iter(),
             later: HashSet::new(),
             with_best,
+            rounds: 0,
+            begun: None,
+            pace,
+            rejections: HashMap::new(),
         }
     }
 
@@ -63,6 +78,9 @@ impl Changes {
             };
             self.next = last.number + 1;
             for logged in &changes {
+                if let Some(peer) = rejected(&logged.change) {
+                    *self.rejections.entry(peer).or_default() += 1;
+                }
                 match &logged.change {
                     TableChange::Announced { route, .. }
                     | TableChange::Withdrawn { route }
@@ -94,6 +112,11 @@ impl Changes {
     /// Takes at most so many of the waiting routes.
     pub(super) fn take(&mut self, most: usize) -> ByPrefix {
         if self.round.len() == 0 {
+            if self.begun.is_some_and(|begun| begun.elapsed() < self.pace) {
+                return ByPrefix::new();
+            }
+            self.begun = Some(Instant::now()).filter(|_| !self.later.is_empty());
+            self.rounds += 1;
             self.round = std::mem::take(&mut self.later).into_iter();
         }
         let mut taken = ByPrefix::new();
@@ -103,6 +126,27 @@ impl Changes {
         taken
     }
 
+    /// The moment at which all changes that wait now have been sent. A route that did not fit into a batch waits a round
+    /// longer.
+    pub(super) fn moment(&self) -> Moment {
+        Moment(self.rounds + 3)
+    }
+
+    /// Returns whether this moment has come.
+    pub(super) fn is_past(&self, Moment(rounds): Moment) -> bool {
+        self.rounds >= rounds || self.waiting() == 0
+    }
+
+    /// The number of times that a route of this neighbor was rejected, since the log is read.
+    pub(super) fn rejections(&self, peer: PeerId) -> u64 {
+        self.rejections.get(&peer).copied().unwrap_or_default()
+    }
+
+    /// Counts the rejections of a neighbor from now on.
+    pub(super) fn forget_rejections(&mut self, peer: PeerId) {
+        self.rejections.remove(&peer);
+    }
+
     /// Lets routes wait again.
     pub(super) fn put_back(&mut self, routes: ByPrefix) {
         for (prefix, paths) in routes {
@@ -110,4 +154,14 @@ impl Changes {
                 .extend(paths.into_iter().map(|path| (prefix, path)));
         }
     }
+}
+
+/// Returns the sender of a route that this change rejects.
+fn rejected(change: &TableChange) -> Option<PeerId> {
+    let (route, outcome) = match change {
+        TableChange::Announced { route, outcome, .. } => (route, outcome),
+        TableChange::Verdict { route, after, .. } => (route, after),
+        _ => return None,
+    };
+    outcome.is_err().then_some(route.peer.id)
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rutter_api::StationState;
-use rutter_config::BmpStation;
+use rutter_config::{BmpStation, BmpTables};
 use rutter_net::Family;
 use rutter_rib::{Monitor, PeerId};
 use rutter_wire::bmp::{
@@ -15,7 +15,7 @@ use rutter_wire::bmp::{
 };
 use rutter_wire::update::write_end_of_rib;
 
-use super::changes::{Changes, Lost};
+use super::changes::{Changes, Lost, Moment};
 use super::connection::Connection;
 use super::control::Control;
 use super::sessions::{Sessions, loc_rib_header, write_loc_rib_up};
@@ -43,6 +43,8 @@ pub(super) struct Report<'a> {
     /// The sessions whose routes the next walk sends.
     joined: HashSet<PeerId>,
     walk: Option<Walk>,
+    /// The End-of-RIBs of neighbors, which follow the routes before them.
+    end_of_ribs: Vec<(Moment, PeerId, Family)>,
     /// The count of the Loc-RIB for statistics, while it runs.
     counting: Option<LocRibCount>,
     /// The policies that the station's routes follow, by [`Shared::policy_changes`].
@@ -103,6 +105,7 @@ impl<'a> Report<'a> {
             phase: Phase::Paused(now),
             joined: HashSet::new(),
             walk: None,
+            end_of_ribs: Vec::new(),
             counting: None,
             policies: shared.policy_changes.load(Ordering::Relaxed),
             ticked: now,
@@ -166,6 +169,7 @@ impl<'a> Report<'a> {
             .end_all(&self.loc_rib, &mut self.connection.out);
         add(&self.status.messages, messages);
         self.walk = None;
+        self.end_of_ribs.clear();
         self.counting = None;
         self.joined.clear();
         self.phase = Phase::Paused(Instant::now() + self.pause);
@@ -184,7 +188,7 @@ impl<'a> Report<'a> {
         let report = self.settings.report;
         let with_best = report.loc_rib || report.adj_rib_out;
         self.policies = self.shared.policy_changes.load(Ordering::Relaxed);
-        self.phase = Phase::Following(Changes::begin(&self.shared.rib, with_best));
+        self.phase = Phase::Following(Changes::begin(&self.shared.rib, with_best, pace(report)));
         self.set(StationState::Loading);
         if report.loc_rib {
             write_loc_rib_up(&mut self.connection.out, &self.loc_rib);
@@ -208,11 +212,65 @@ impl<'a> Report<'a> {
         );
         for peer in done.down.iter().chain(&done.up) {
             self.joined.remove(peer);
+            self.end_of_ribs.retain(|(_, other, _)| other != peer);
+            if let Phase::Following(changes) = &mut self.phase {
+                changes.forget_rejections(*peer);
+            }
             if let Some(walk) = &mut self.walk {
                 walk.leave_out(*peer);
             }
         }
         self.joined.extend(done.up);
+        self.note_end_of_ribs();
+    }
+
+    /// Notes the End-of-RIBs that neighbors have sent. The routes before them may still wait.
+    fn note_end_of_ribs(&mut self) {
+        let Phase::Following(changes) = &mut self.phase else {
+            return;
+        };
+        let taken = self.sessions.take_end_of_ribs();
+        if taken.is_empty() {
+            return;
+        }
+        // The table had these routes before the End-of-RIB, and so had the log.
+        if let Err(Lost) = changes
+            .gather()
+            .map(|is_session| self.is_stale |= is_session)
+        {
+            return self.lose();
+        }
+        let moment = changes.moment();
+        let noted = taken
+            .into_iter()
+            .map(|(peer, family)| (moment, peer, family));
+        self.end_of_ribs.extend(noted);
+    }
+
+    /// Appends the End-of-RIBs of neighbors whose routes before them have been sent (RFC 4724 §2, RFC 7854 §5).
+    fn write_noted_end_of_ribs(&mut self) -> bool {
+        let Phase::Following(changes) = &self.phase else {
+            return false;
+        };
+        let is_due = |(moment, ..): &mut (Moment, PeerId, Family)| changes.is_past(*moment);
+        let due: Vec<_> = self.end_of_ribs.extract_if(.., is_due).collect();
+        let report = self.settings.report;
+        let views = [
+            (report.adj_rib_in_pre, RibView::AdjRibInPre),
+            (report.adj_rib_in_post, RibView::AdjRibInPost),
+        ];
+        let mut messages = 0;
+        for (_, peer, family) in due {
+            let Some(known) = self.sessions.get(peer) else {
+                continue;
+            };
+            for (_, view) in views.iter().filter(|(on, _)| *on) {
+                write_end(&mut self.connection.out, &known.header(*view), family);
+                messages += 1;
+            }
+        }
+        add(&self.status.messages, messages);
+        messages > 0
     }
 
     /// Appends the next messages, if there are any: statistics that are due, changes, and a slice of a walk. So changes
@@ -222,7 +280,7 @@ impl<'a> Report<'a> {
             return false;
         }
         let has_reported = self.write_statistics();
-        let has_changed = self.write_changes();
+        let has_changed = self.write_changes() | self.write_noted_end_of_ribs();
         let has_walked = self.step_walk();
         let has_written = has_reported || has_changed || has_walked;
         if !has_written {
@@ -341,9 +399,7 @@ impl<'a> Report<'a> {
             headers.extend(Family::ALL.map(|family| (self.loc_rib, family)));
         }
         for (header, family) in &headers {
-            let mut message = Vec::new();
-            write_end_of_rib(&mut message, family.afi_safi());
-            write_route_monitoring(&mut self.connection.out, header, &message);
+            write_end(&mut self.connection.out, header, *family);
         }
         add(&self.status.messages, headers.len() as u64);
     }
@@ -368,8 +424,13 @@ impl<'a> Report<'a> {
         }
         self.reported = Instant::now();
         let report = self.settings.report;
+        let Phase::Following(changes) = &self.phase else {
+            return false;
+        };
         let (rib, out) = (&self.shared.rib, &mut self.connection.out);
-        let messages = statistics::write_of_sessions(out, rib, &self.sessions, report.adj_rib_out);
+        let sessions = &self.sessions;
+        let messages =
+            statistics::write_of_sessions(out, rib, sessions, changes, report.adj_rib_out);
         add(&self.status.messages, messages);
         self.counting = report.loc_rib.then(LocRibCount::default);
         true
@@ -411,6 +472,21 @@ impl<'a> Report<'a> {
         }
         self.publish();
     }
+}
+
+/// The shortest time between two reports of a route. With the tables of all clients, a change of one route is a message for
+/// each client, and a neighbor that changes a route again and again must not cause them as often.
+fn pace(report: BmpTables) -> Duration {
+    match report.adj_rib_out {
+        true => Duration::from_secs(1),
+        false => Duration::ZERO,
+    }
+}
+
+fn write_end(out: &mut Vec<u8>, header: &PeerHeader, family: Family) {
+    let mut message = Vec::new();
+    write_end_of_rib(&mut message, family.afi_safi());
+    write_route_monitoring(out, header, &message);
 }
 
 fn add(counter: &AtomicU64, by: u64) {

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use rutter_config::Config;
-use rutter_net::{Asn, Family};
+use rutter_net::{Asn, Family, PerFamily};
 use rutter_rib::PeerId;
 use rutter_session::DownReason;
 use rutter_wire::bmp::{
@@ -32,6 +32,10 @@ pub(super) struct Sessions {
 pub(super) struct ReportedSession {
     pub(super) session: Arc<MonitoredSession>,
     status: Arc<PeerStatus>,
+    /// The neighbor's End-of-RIB needs no message of its own any more.
+    has_end_of_rib: PerFamily<bool>,
+    /// The routes of the neighbor that were rejected when the session was reported.
+    pub(super) rejected_before: u64,
 }
 
 /// A change of what the station knows. Each session in it is a message.
@@ -78,13 +82,13 @@ impl Sessions {
         for status in shared.peers.all() {
             let session = status.with(|details| details.peer.zip(details.monitored.clone()));
             if let Some((id, session)) = session {
-                present.insert(id, ReportedSession { session, status });
+                present.insert(id, (session, status));
             }
         }
         let mut done = Reconciled::default();
         self.known.retain(|id, known| {
             let now = present.get(id);
-            let stays = now.is_some_and(|now| Arc::ptr_eq(&now.session, &known.session));
+            let stays = now.is_some_and(|(now, _)| Arc::ptr_eq(now, &known.session));
             if !stays {
                 let reason = known.status.with(|details| details.last_down.clone());
                 write_end(out, known, reason.as_ref());
@@ -92,14 +96,38 @@ impl Sessions {
             }
             stays
         });
-        for (id, session) in present {
+        for (id, (session, status)) in present {
             if let Entry::Vacant(place) = self.known.entry(id) {
+                let counts = shared.rib.counts(id);
+                let rejected = counts.iter().map(|counts| u64::from(counts.rejected()));
+                let session = ReportedSession {
+                    // All routes before it are in the table, and End-of-RIB follows them.
+                    has_end_of_rib: PerFamily::from_fn(|family| session.has_end_of_rib(family)),
+                    rejected_before: rejected.sum(),
+                    session,
+                    status,
+                };
                 write_start(out, &session);
                 done.up.push(id);
                 place.insert(session);
             }
         }
         done
+    }
+
+    /// Returns the families in which neighbors have sent End-of-RIB since the last call. Only the first one of a session
+    /// counts.
+    pub(super) fn take_end_of_ribs(&mut self) -> Vec<(PeerId, Family)> {
+        let mut taken = Vec::new();
+        for (id, known) in &mut self.known {
+            for family in Family::ALL {
+                if !known.has_end_of_rib[family] && known.session.has_end_of_rib(family) {
+                    known.has_end_of_rib[family] = true;
+                    taken.push((*id, family));
+                }
+            }
+        }
+        taken
     }
 
     /// Reports that no session is monitored any more. Returns the number of messages.

@@ -7,6 +7,7 @@ use rutter_net::{Family, PerFamily};
 use rutter_rib::{DestinationPlace, Monitor, PeerId, Rib};
 use rutter_wire::bmp::{PeerHeader, RibView, Statistic, write_statistics_report};
 
+use super::changes::Changes;
 use super::sessions::Sessions;
 use crate::shared::unix_us;
 
@@ -23,6 +24,7 @@ pub(super) fn write_of_sessions(
     out: &mut Vec<u8>,
     rib: &Rib,
     sessions: &Sessions,
+    changes: &Changes,
     adj_rib_out: bool,
 ) -> u64 {
     let ids: Vec<PeerId> = sessions.iter().map(|(id, _)| id).collect();
@@ -39,7 +41,11 @@ pub(super) fn write_of_sessions(
         let counts = rib.counts(id);
         let received = PerFamily::from_fn(|family| u64::from(counts[family].received));
         let has = |family: Family| known.session.families[family].is_some();
-        let mut report = vec![total(RECEIVED, received)];
+        let rejected = known.rejected_before + changes.rejections(id);
+        let mut report = vec![
+            Statistic::new(Statistic::REJECTED_PREFIXES, rejected),
+            total(RECEIVED, received),
+        ];
         report.extend(of_families(RECEIVED, received, has));
         if let Some(sent) = sent.get(&id) {
             // With Add-Path a prefix may be several routes, which nothing counts.
