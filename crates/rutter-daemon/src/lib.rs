@@ -1,4 +1,4 @@
-//! Sockets, threads and timers around the pure rooms: the only crate that does I/O for routing.
+//! Sockets, threads and timers of BGP sessions, around the crates without I/O.
 //!
 //! ```text
 //! Listeners ─► Acceptor ─► Mailbox (commands, wake-ups)
