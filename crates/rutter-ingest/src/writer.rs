@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rutter_net::{Asn, Family, PerFamily};
-use rutter_policy::{ImportPolicy, ImportRule, ImportSettings};
+use rutter_policy::ImportPolicy;
 use rutter_rib::{
-    Batch, FamilyInfo, Monitored, Neighbor, PeerId, PeerKind, Pushed, Retain, Rib, SessionInfo,
-    Sweeper, TooManyNeighbors,
+    Batch, FamilyInfo, Monitored, Neighbor, PeerId, Pushed, Retain, Rib, SessionInfo, Sweeper,
+    TooManyNeighbors,
 };
 
 use rutter_service::ShutdownSignal;
@@ -35,11 +35,16 @@ impl Writer {
         Writer {
             rib,
             shutdown,
-            import: Arc::new(collect_everything()),
+            import: Arc::new(ImportPolicy::collecting()),
             batch: Batch::new(),
             current: None,
             leaving: Vec::new(),
         }
+    }
+
+    /// The table.
+    pub fn rib(&self) -> &Rib {
+        &self.rib
     }
 
     /// Adds a peer without a session.
@@ -50,24 +55,9 @@ impl Writer {
         asn: Asn,
         monitored: Monitored,
     ) -> Result<PeerId, TooManyNeighbors> {
-        self.rib.add_neighbor(Neighbor {
-            name: name.into(),
-            address,
-            kind: PeerKind::Collector,
-            local_asn: asn,
-            remote_asn: asn,
-            local_ipv4: None,
-            local_ipv6: None,
-            next_hop_self: false,
-            import: Arc::clone(&self.import),
-            monitored: Some(Arc::new(monitored)),
-            export_allowed: false,
-            default_local_pref: 100,
-            limits: Default::default(),
-            add_path_limit: 0,
-            client: Default::default(),
-            role: None,
-        })
+        let import = Arc::clone(&self.import);
+        let peer = Neighbor::monitored(name, address, asn, monitored, import);
+        self.rib.add_neighbor(peer)
     }
 
     /// Marks a peer's session as established.
@@ -144,18 +134,6 @@ pub(crate) fn session(asn: Asn, bgp_id: u32, as4: bool, add_path: PerFamily<bool
         families: PerFamily::from_fn(|f| Some(family(f))),
         enhanced_refresh: false,
     }
-}
-
-/// Accepts every route of another router unchanged, including AS_SETs.
-fn collect_everything() -> ImportPolicy {
-    ImportPolicy::new(ImportSettings {
-        rule: ImportRule::Collect,
-        enforce_first_as: false,
-        reject_as_loop: false,
-        reject_as_set: false,
-        graceful_shutdown: false,
-        ..ImportSettings::default()
-    })
 }
 
 #[cfg(test)]

@@ -88,6 +88,18 @@ impl ImportPolicy {
         }
     }
 
+    /// Accepts every route of another router unchanged, including AS_SETs.
+    pub fn collecting() -> Self {
+        ImportPolicy::new(ImportSettings {
+            rule: ImportRule::Collect,
+            enforce_first_as: false,
+            reject_as_loop: false,
+            reject_as_set: false,
+            graceful_shutdown: false,
+            ..ImportSettings::default()
+        })
+    }
+
     /// The settings of the policy.
     pub fn settings(&self) -> &ImportSettings {
         &self.settings

@@ -98,6 +98,34 @@ pub struct BlockAbove {
 }
 
 impl Neighbor {
+    /// A peer of a monitored router or of a file: its routes are stored, and nothing is sent to it.
+    pub fn monitored(
+        name: &str,
+        address: IpAddr,
+        asn: Asn,
+        monitored: Monitored,
+        import: Arc<ImportPolicy>,
+    ) -> Self {
+        Neighbor {
+            name: name.into(),
+            address,
+            kind: PeerKind::Collector,
+            local_asn: asn,
+            remote_asn: asn,
+            local_ipv4: None,
+            local_ipv6: None,
+            next_hop_self: false,
+            import,
+            monitored: Some(Arc::new(monitored)),
+            export_allowed: false,
+            default_local_pref: 100,
+            limits: IntakeLimits::default(),
+            add_path_limit: 0,
+            client: ClientOptions::default(),
+            role: None,
+        }
+    }
+
     /// Returns whether routes with ONLY_TO_CUSTOMER must not be sent here (RFC 9234 §5).
     pub(crate) fn withholds_otc(&self) -> bool {
         matches!(

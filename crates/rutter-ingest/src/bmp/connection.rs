@@ -2,13 +2,16 @@
 
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rutter_config::Bmp;
 use rutter_wire::bmp::next_packet;
+use rutter_wire::handover::{self, BadRecord, Reader};
 
 use super::names::Names;
 use super::router::{Next, Router};
@@ -22,7 +25,7 @@ use rutter_service::{Context, ShutdownSignal};
 /// A connection from a router.
 pub(super) struct Connection {
     number: u64,
-    socket: TcpStream,
+    socket: Arc<TcpStream>,
     router: Router,
     buffer: Vec<u8>,
     filled: usize,
@@ -36,6 +39,10 @@ pub(super) struct Connection {
     shared: Shared,
     name: Name,
 }
+
+/// The place of a connection. Its thread holds the lock from one message to another; whoever holds it meanwhile keeps the
+/// connection still. It is empty when the connection is closed, or another process has it.
+pub(super) type Slot = Mutex<Option<Connection>>;
 
 /// State that all connections share.
 #[derive(Clone)]
@@ -83,14 +90,16 @@ impl Connection {
         socket.set_nonblocking(false)?;
         socket.set_read_timeout(Some(SHUTDOWN_CHECK))?;
         let writer = Writer::new(Arc::clone(&context.rib), context.shutdown.clone());
+        let router = Router::new(writer, address, settings.max_peers, unix_us());
+        let now = Instant::now();
         Ok(Connection {
             number,
-            socket,
-            router: Router::new(writer, address, settings.max_peers, unix_us()),
+            socket: Arc::new(socket),
+            router,
             buffer: vec![0; CHUNK],
             filled: 0,
-            published: Instant::now(),
-            begun: Instant::now(),
+            published: now,
+            begun: now,
             quiet: None,
             behind: false,
             silence: Duration::from_secs(settings.silence_s),
@@ -99,20 +108,121 @@ impl Connection {
         })
     }
 
-    /// Reads until the connection is closed or the collector stops.
-    pub fn run(mut self, shutdown: &ShutdownSignal) {
-        let Shared { routers, names, .. } = self.shared.clone();
-        routers.publish(self.number, self.router.status());
-        let reason = loop {
-            if shutdown.is_triggered() {
-                break "the collector is stopping".to_owned();
-            }
-            match self.turn(shutdown) {
-                Ok(Next::Continue) => {}
-                Ok(Next::Close(reason)) => break format!("the router closed it: {reason}"),
-                Err(reason) => break reason,
-            }
+    /// Appends the connection, with the part of a message that has come.
+    pub fn write_state(&self, out: &mut handover::Writer) {
+        let ms = |since: Instant| since.elapsed().as_millis() as u64;
+        out.number(self.number);
+        out.number(ms(self.begun));
+        out.optional(self.quiet.map(ms));
+        out.octets(&self.buffer[..self.filled]);
+        self.router.write_state(out);
+    }
+
+    /// Reads a connection. The peers of its router must be in the table. Its name is taken from the others.
+    pub fn from_state(
+        context: &Context,
+        socket: TcpStream,
+        settings: &Bmp,
+        shared: Shared,
+        record: &[u8],
+    ) -> Result<Self, BadRecord> {
+        let now = Instant::now();
+        let before = |ms: u64| now.checked_sub(Duration::from_millis(ms)).unwrap_or(now);
+        let mut state = Reader::new(record);
+        let number = state.number("connection")?;
+        let begun = before(state.number("time")?);
+        let quiet = state.optional("time")?.map(before);
+        let received = state.octets("received bytes")?;
+        if received.len() > LONGEST + CHUNK {
+            return Err(BadRecord("received bytes"));
+        }
+        let writer = Writer::new(Arc::clone(&context.rib), context.shutdown.clone());
+        let router = Router::from_state(writer, settings.max_peers, &mut state)?;
+        let mut buffer = received.to_vec();
+        buffer.resize(received.len().max(CHUNK), 0);
+        let name = match router.is_named() {
+            true if shared.names.claim(router.name(), number) => Name::Own,
+            true => return Err(BadRecord("name of a router")),
+            false => Name::Unasked,
         };
+        if !state.is_empty() {
+            return Err(BadRecord("end"));
+        }
+        Ok(Connection {
+            number,
+            socket: Arc::new(socket),
+            router,
+            filled: received.len(),
+            buffer,
+            published: now,
+            begun,
+            quiet,
+            // The part that has come may hold messages for which there was no time.
+            behind: true,
+            silence: Duration::from_secs(settings.silence_s),
+            shared,
+            name,
+        })
+    }
+
+    /// The number of the connection in this process and those before.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The remote address.
+    pub fn address(&self) -> SocketAddr {
+        self.router.address()
+    }
+
+    /// Reads until the connection is closed, another process has it, or the collector stops.
+    pub fn run(slot: &Slot, shutdown: &ShutdownSignal) {
+        let Some((socket, mut pause)) = slot.lock().as_ref().map(Connection::begin) else {
+            return;
+        };
+        loop {
+            let (asked, arrived) = (Instant::now(), pause.wait(&socket));
+            let mut held = slot.lock();
+            let Some(connection) = held.as_mut() else {
+                return;
+            };
+            let next = match shutdown.is_triggered() {
+                true => Err("the collector is stopping".to_owned()),
+                false => connection.turn(asked, arrived, shutdown),
+            };
+            let reason = match next {
+                Ok(Next::Continue) => None,
+                Ok(Next::Close(reason)) => Some(format!("the router closed it: {reason}")),
+                Err(reason) => Some(reason),
+            };
+            if let Some(reason) = reason {
+                connection.close(&reason, shutdown);
+                *held = None;
+                return;
+            }
+            pause = connection.pause();
+            // Whoever wants to keep the connection still would wait for long otherwise.
+            MutexGuard::unlock_fair(held);
+        }
+    }
+
+    fn begin(&self) -> (Arc<TcpStream>, Pause) {
+        let Shared { routers, .. } = &self.shared;
+        routers.publish(self.number, self.router.status());
+        (Arc::clone(&self.socket), self.pause())
+    }
+
+    /// What the thread waits for before the next turn.
+    fn pause(&self) -> Pause {
+        match self.name {
+            Name::Awaited(_) => Pause::ForName,
+            _ if self.behind => Pause::None,
+            _ => Pause::ForBytes,
+        }
+    }
+
+    fn close(&mut self, reason: &str, shutdown: &ShutdownSignal) {
+        let Shared { routers, names, .. } = self.shared.clone();
         let router = self.router.name();
         if self.router.has_sent_bmp() {
             tracing::info!(router, %reason, "BMP router disconnected");
@@ -128,13 +238,21 @@ impl Connection {
         names.release(self.number);
     }
 
-    /// Reads available bytes and handles their messages. An error is the reason to close the connection.
-    fn turn(&mut self, shutdown: &ShutdownSignal) -> Result<Next, String> {
+    /// Reads available bytes and handles their messages. The thread waited since `asked`; `arrived` says whether bytes
+    /// have come. An error is the reason to close the connection.
+    fn turn(
+        &mut self,
+        asked: Instant,
+        arrived: bool,
+        shutdown: &ShutdownSignal,
+    ) -> Result<Next, String> {
         match self.name {
             // TCP buffers the messages that arrive in this time.
-            Name::Awaited(_) => thread::sleep(SHUTDOWN_CHECK),
+            Name::Awaited(_) => {}
             _ if self.behind => {}
-            _ => self.read()?,
+            _ if arrived => self.read()?,
+            // The time spent on earlier messages does not count as silence.
+            _ => drop(self.quiet.get_or_insert(asked)),
         }
         let next = self.take_messages(shutdown);
         self.router.commit();
@@ -156,17 +274,13 @@ impl Connection {
             let len = (self.buffer.len() * 2).min(LONGEST + CHUNK);
             self.buffer.resize(len, 0);
         }
-        let asked = Instant::now();
-        match self.socket.read(&mut self.buffer[self.filled..]) {
+        match (&*self.socket).read(&mut self.buffer[self.filled..]) {
             Ok(0) => return Err("the router closed the connection".into()),
             Ok(count) => {
                 self.filled += count;
                 self.quiet = None;
             }
-            // The time spent on earlier messages does not count as silence.
-            Err(error) if is_timeout(&error) => {
-                self.quiet.get_or_insert(asked);
-            }
+            Err(error) if is_timeout(&error) => {}
             Err(error) => return Err(error.to_string()),
         }
         Ok(())
@@ -223,6 +337,40 @@ impl Connection {
         self.buffer.copy_within(at..self.filled, 0);
         self.filled -= at;
         next
+    }
+}
+
+impl AsFd for Connection {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// What the thread waits for between two turns, without the lock.
+enum Pause {
+    None,
+    ForBytes,
+    ForName,
+}
+
+impl Pause {
+    /// Returns whether bytes, the end or a fault of the connection have arrived. Waits a moment at most.
+    fn wait(&self, socket: &TcpStream) -> bool {
+        match self {
+            Pause::None => true,
+            Pause::ForName => {
+                thread::sleep(SHUTDOWN_CHECK);
+                true
+            }
+            Pause::ForBytes => {
+                let timeout = Timespec {
+                    tv_sec: 0,
+                    tv_nsec: SHUTDOWN_CHECK.as_nanos() as _,
+                };
+                let mut sockets = [PollFd::new(socket, PollFlags::IN)];
+                poll(&mut sockets, Some(&timeout)).is_ok_and(|ready| ready > 0)
+            }
+        }
     }
 }
 

@@ -11,9 +11,9 @@ use super::reading::Reading;
 /// The identity of a router's session (RFC 7854 §4.2): type, distinguisher and address. The flags are no part of it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct Key {
-    kind: PeerType,
-    distinguisher: u64,
-    address: IpAddr,
+    pub kind: PeerType,
+    pub distinguisher: u64,
+    pub address: IpAddr,
 }
 
 impl Key {

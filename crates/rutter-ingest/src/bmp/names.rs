@@ -51,6 +51,16 @@ impl Names {
         None
     }
 
+    /// Takes exactly this name for a connection that has owned it in another process. Returns whether it was free.
+    pub fn claim(&self, name: &str, connection: u64) -> bool {
+        let mut owners = self.owners.lock();
+        let owner = owners.entry(name.to_owned()).or_insert(Owner {
+            connection,
+            is_closed: false,
+        });
+        owner.connection == connection
+    }
+
     /// Marks the connection as closed. Its name is free as soon as its peers are removed.
     pub fn leave(&self, connection: u64) {
         let mut owners = self.owners.lock();

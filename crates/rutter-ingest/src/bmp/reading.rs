@@ -4,8 +4,11 @@ use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
 use rutter_wire::attr::Attributes;
 use rutter_wire::bmp::{PeerUp, RibView};
 use rutter_wire::capability::{AddPathMode, Capability};
+use rutter_wire::handover::{self, BadRecord};
 use rutter_wire::open::Open;
 use rutter_wire::{nlri, update};
+
+use super::router::families;
 
 /// For each family, whether NLRI carry path identifiers: in received routes, in sent routes, and in the Loc-RIB.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
@@ -31,6 +34,22 @@ impl Reading {
             reading.local[family] = true;
         }
         reading
+    }
+
+    /// Appends the form.
+    pub fn write(&self, out: &mut handover::Writer) {
+        let all = [&self.received, &self.sent, &self.local];
+        let flags = all.into_iter().flat_map(|families| families.iter());
+        flags.for_each(|flag| out.bool(*flag));
+    }
+
+    /// Reads a form.
+    pub fn read(state: &mut handover::Reader<'_>) -> Result<Self, BadRecord> {
+        Ok(Reading {
+            received: families(state)?,
+            sent: families(state)?,
+            local: families(state)?,
+        })
     }
 
     /// For each family, whether NLRI carry path identifiers.

@@ -1,5 +1,7 @@
 //! One monitored router, and the effect of its messages on the table. No I/O; the caller passes the time.
 
+mod record;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,6 +20,8 @@ use super::oddities::Found;
 use super::reading::{Reading, only_with_path_ids};
 use super::status::{Counter, PeerStatus, RouterStatus};
 use crate::writer::{self, Writer};
+
+pub(super) use record::families;
 
 /// A router and the sessions that it monitors.
 pub(super) struct Router {
@@ -149,6 +153,11 @@ impl Router {
         self.lines > 0
     }
 
+    /// The remote address of its connection.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// The router's sysName, or its address.
     pub fn name(&self) -> &str {
         &self.name
@@ -159,6 +168,11 @@ impl Router {
         self.name = name.into();
         self.status.name = name.to_owned();
         self.named = true;
+    }
+
+    /// Returns whether its peers of the table carry its name.
+    pub fn is_named(&self) -> bool {
+        self.named
     }
 
     /// The status for operators.

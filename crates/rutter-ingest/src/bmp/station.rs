@@ -1,5 +1,8 @@
 //! The listening sockets of the station.
 
+mod handover;
+
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -10,7 +13,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use rutter_config::Bmp;
 
-use super::connection::{Connection, Shared};
+use super::connection::{Connection, Shared, Slot};
 use super::names::Names;
 use super::status::{RouterStatus, Routers};
 use crate::keepalive::{self, keep_alive};
@@ -18,11 +21,14 @@ use crate::listen::listen;
 use rutter_limits::{ConnectionLimits, ConnectionSlot, LimitReached, LogRateLimit};
 use rutter_service::{Context, Service, ShutdownSignal};
 
+pub use handover::{HeldStation, TakenStation};
+
 /// The running station.
 pub struct Station {
     addresses: Vec<SocketAddr>,
     thread: JoinHandle<()>,
     routers: Routers,
+    accepting: Arc<Mutex<Accepting>>,
 }
 
 /// The error at which the station does not start.
@@ -74,39 +80,7 @@ impl Station {
             let failed = |error| StationError { address, error };
             listeners.push(listen(address).map_err(failed)?);
         }
-        let addresses: Vec<SocketAddr> = listeners
-            .iter()
-            .filter_map(|listener| listener.local_addr().ok())
-            .collect();
-        let address = addresses.first().copied();
-        let shared = Shared {
-            routers: Routers::default(),
-            names: Names::new(name_wait),
-            invalid_connections: Arc::new(Mutex::new(LogRateLimit::new(1, LOG_PERIOD))),
-        };
-        let (routers, shown) = (shared.routers.clone(), shared.routers.clone());
-        let accepting = Accepting {
-            context: context.clone(),
-            settings: settings.clone(),
-            limits: ConnectionLimits::per_address(settings.max_routers, settings.max_per_address),
-            shared,
-            threads: Vec::new(),
-            accepted: 0,
-        };
-        let thread = thread::Builder::new()
-            .name("bmp".into())
-            .spawn(move || accepting.run(&listeners))
-            .map_err(|error| StationError {
-                address: address.unwrap_or(SocketAddr::from(([0; 4], 0))),
-                error,
-            })?;
-        context.status.add_routers(move || shown.rows());
-        tracing::info!(listen = ?addresses, "BMP station started");
-        Ok(Station {
-            addresses,
-            thread,
-            routers,
-        })
+        Accepting::new(context, settings, listeners, name_wait).start()
     }
 
     /// The listening addresses, with the ports that the kernel chose.
@@ -135,27 +109,82 @@ impl Service for Station {
     }
 }
 
-/// The accepting thread.
+/// The listening sockets, and the connections that were accepted.
 struct Accepting {
     context: Context,
     settings: Bmp,
     limits: ConnectionLimits,
     shared: Shared,
-    threads: Vec<JoinHandle<()>>,
+    listeners: Vec<TcpListener>,
+    connections: BTreeMap<u64, Open>,
+    /// The number of the last connection.
     accepted: u64,
 }
 
+/// An open connection, or one whose thread ends.
+struct Open {
+    slot: Arc<Slot>,
+    thread: JoinHandle<()>,
+}
+
 impl Accepting {
-    fn run(mut self, listeners: &[TcpListener]) {
-        while !self.context.shutdown.wait(ACCEPT_WAIT) {
-            for listener in listeners {
-                self.accept_all(listener);
-            }
-            self.threads.retain(|thread| !thread.is_finished());
+    fn new(
+        context: &Context,
+        settings: &Bmp,
+        listeners: Vec<TcpListener>,
+        name_wait: Duration,
+    ) -> Self {
+        Accepting {
+            context: context.clone(),
+            settings: settings.clone(),
+            limits: ConnectionLimits::per_address(settings.max_routers, settings.max_per_address),
+            shared: Shared {
+                routers: Routers::default(),
+                names: Names::new(name_wait),
+                invalid_connections: Arc::new(Mutex::new(LogRateLimit::new(1, LOG_PERIOD))),
+            },
+            listeners,
+            connections: BTreeMap::new(),
+            accepted: 0,
         }
-        for thread in self.threads {
-            let _ = thread.join();
+    }
+
+    /// Starts the accepting thread.
+    fn start(self) -> Result<Station, StationError> {
+        let addresses: Vec<SocketAddr> = self
+            .listeners
+            .iter()
+            .filter_map(|listener| listener.local_addr().ok())
+            .collect();
+        let address = addresses.first().copied();
+        let (context, routers) = (self.context.clone(), self.shared.routers.clone());
+        let (shown, shutdown) = (routers.clone(), context.shutdown.clone());
+        let accepting = Arc::new(Mutex::new(self));
+        let accepted = Arc::clone(&accepting);
+        let thread = thread::Builder::new()
+            .name("bmp".into())
+            .spawn(move || run(&accepted, &shutdown))
+            .map_err(|error| StationError {
+                address: address.unwrap_or(SocketAddr::from(([0; 4], 0))),
+                error,
+            })?;
+        context.status.add_routers(move || shown.rows());
+        tracing::info!(listen = ?addresses, "BMP station started");
+        Ok(Station {
+            addresses,
+            thread,
+            routers,
+            accepting,
+        })
+    }
+
+    fn accept_waiting(&mut self) {
+        for listener in std::mem::take(&mut self.listeners) {
+            self.accept_all(&listener);
+            self.listeners.push(listener);
         }
+        self.connections
+            .retain(|_, open| !open.thread.is_finished());
     }
 
     fn accept_all(&mut self, listener: &TcpListener) {
@@ -194,14 +223,27 @@ impl Accepting {
                 let (settings, shared) = (&self.settings, self.shared.clone());
                 Connection::new(&self.context, number, socket, address, settings, shared)
             })
-            .and_then(|connection| spawn(number, connection, slot, self.context.shutdown.clone()));
+            .and_then(|connection| self.open(connection, Some(slot)));
         match started {
-            Ok(thread) => {
-                tracing::debug!(router = %address, "BMP router connected");
-                self.threads.push(thread);
-            }
+            Ok(()) => tracing::debug!(router = %address, "BMP router connected"),
             Err(error) => tracing::error!(router = %address, %error, "BMP router refused"),
         }
+    }
+
+    /// Starts the thread of a connection.
+    fn open(&mut self, connection: Connection, place: Option<ConnectionSlot>) -> io::Result<()> {
+        let number = connection.number();
+        let slot = Arc::new(Slot::new(Some(connection)));
+        let shutdown = self.context.shutdown.clone();
+        let own = Arc::clone(&slot);
+        let run = move || {
+            let _place = place;
+            Connection::run(&own, &shutdown);
+        };
+        let thread = thread::Builder::new().name(format!("bmp-{number}"));
+        let thread = thread.spawn(run)?;
+        self.connections.insert(number, Open { slot, thread });
+        Ok(())
     }
 
     fn admit(&self, address: IpAddr) -> Result<ConnectionSlot, &'static str> {
@@ -218,16 +260,13 @@ impl Accepting {
     }
 }
 
-fn spawn(
-    number: u64,
-    connection: Connection,
-    slot: ConnectionSlot,
-    shutdown: ShutdownSignal,
-) -> io::Result<JoinHandle<()>> {
-    thread::Builder::new()
-        .name(format!("bmp-{number}"))
-        .spawn(move || {
-            let _slot = slot;
-            connection.run(&shutdown);
-        })
+/// Accepts connections until the collector stops. Then it waits for their threads.
+fn run(accepting: &Mutex<Accepting>, shutdown: &ShutdownSignal) {
+    while !shutdown.wait(ACCEPT_WAIT) {
+        accepting.lock().accept_waiting();
+    }
+    let connections = std::mem::take(&mut accepting.lock().connections);
+    for open in connections.into_values() {
+        let _ = open.thread.join();
+    }
 }

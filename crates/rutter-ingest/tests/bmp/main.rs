@@ -1,5 +1,6 @@
 //! The station over TCP: the routes of monitored routers enter the table.
 
+mod handover;
 mod hostile;
 mod odd;
 mod router;
@@ -52,23 +53,7 @@ impl World {
     }
 
     fn start_with(start: impl FnOnce(&Context) -> Result<Station, StationError>) -> Self {
-        let rib = Rib::new(RibConfig {
-            shards: 2,
-            cluster_id: 1,
-            log_limit: 1 << 20,
-            export: Arc::new(ExportPolicy::new(ExportSettings {
-                local_asn: Asn(64500),
-                ..ExportSettings::default()
-            })),
-            seed: 7,
-            always_compare_med: false,
-        });
-        let context = Context {
-            rib: Arc::new(rib),
-            collector: "here".into(),
-            shutdown: ShutdownSignal::new(),
-            status: StatusRegistry::default(),
-        };
+        let context = context(2);
         let station = start(&context).unwrap();
         World { context, station }
     }
@@ -148,6 +133,27 @@ impl World {
     fn end(self) {
         self.context.shutdown.trigger();
         Box::new(self.station).stop();
+    }
+}
+
+/// A collector with an empty table of so many shards.
+fn context(shards: usize) -> Context {
+    let rib = Rib::new(RibConfig {
+        shards,
+        cluster_id: 1,
+        log_limit: 1 << 20,
+        export: Arc::new(ExportPolicy::new(ExportSettings {
+            local_asn: Asn(64500),
+            ..ExportSettings::default()
+        })),
+        seed: 7 + shards as u64,
+        always_compare_med: false,
+    });
+    Context {
+        rib: Arc::new(rib),
+        collector: "here".into(),
+        shutdown: ShutdownSignal::new(),
+        status: StatusRegistry::default(),
     }
 }
 

@@ -9,6 +9,7 @@
 
 mod export;
 mod import;
+mod monitored;
 mod records;
 mod route_changes;
 mod sent_sets;
