@@ -7,8 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use parking_lot::{Mutex, MutexGuard};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use rutter_config::Bmp;
 use rutter_wire::bmp::next_packet;
 use rutter_wire::handover::{self, BadRecord, Reader};
@@ -40,9 +39,60 @@ pub(super) struct Connection {
     name: Name,
 }
 
-/// The place of a connection. Its thread holds the lock from one message to another; whoever holds it meanwhile keeps the
-/// connection still. It is empty when the connection is closed, or another process has it.
-pub(super) type Slot = Mutex<Option<Connection>>;
+/// The place from which a connection's thread takes turns. Between two turns the connection can be taken out: it stands still.
+pub(super) struct Slot {
+    place: Mutex<Place>,
+    changed: Condvar,
+}
+
+enum Place {
+    Open(Box<Connection>),
+    /// The connection stands still elsewhere.
+    Held,
+    /// The connection is closed, or another process has it.
+    Empty,
+}
+
+impl Slot {
+    pub fn new(connection: Connection) -> Self {
+        Slot {
+            place: Mutex::new(Place::Open(Box::new(connection))),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Takes the connection out, if it is open. `None` if its turn lasts too long.
+    pub fn hold(&self, until: Instant) -> Option<Option<Box<Connection>>> {
+        let mut place = self.place.try_lock_until(until)?;
+        match std::mem::replace(&mut *place, Place::Held) {
+            Place::Open(connection) => Some(Some(connection)),
+            other => {
+                *place = other;
+                Some(None)
+            }
+        }
+    }
+
+    /// Lets a connection go on that was taken out.
+    pub fn put_back(&self, connection: Box<Connection>) {
+        *self.place.lock() = Place::Open(connection);
+        self.changed.notify_all();
+    }
+
+    /// Ends the thread of a connection that was taken out.
+    pub fn leave_empty(&self) {
+        *self.place.lock() = Place::Empty;
+        self.changed.notify_all();
+    }
+
+    /// Waits until the connection does not stand still.
+    fn lock(&self) -> MutexGuard<'_, Place> {
+        let mut place = self.place.lock();
+        let is_held = |place: &mut Place| matches!(place, Place::Held);
+        self.changed.wait_while(&mut place, is_held);
+        place
+    }
+}
 
 /// State that all connections share.
 #[derive(Clone)]
@@ -177,13 +227,14 @@ impl Connection {
 
     /// Reads until the connection is closed, another process has it, or the collector stops.
     pub fn run(slot: &Slot, shutdown: &ShutdownSignal) {
-        let Some((socket, mut pause)) = slot.lock().as_ref().map(Connection::begin) else {
-            return;
+        let (socket, mut pause) = match &*slot.lock() {
+            Place::Open(connection) => connection.begin(),
+            _ => return,
         };
         loop {
             let (asked, arrived) = (Instant::now(), pause.wait(&socket));
-            let mut held = slot.lock();
-            let Some(connection) = held.as_mut() else {
+            let mut place = slot.lock();
+            let Place::Open(connection) = &mut *place else {
                 return;
             };
             let next = match shutdown.is_triggered() {
@@ -197,12 +248,12 @@ impl Connection {
             };
             if let Some(reason) = reason {
                 connection.close(&reason, shutdown);
-                *held = None;
+                *place = Place::Empty;
                 return;
             }
             pause = connection.pause();
             // Whoever wants to keep the connection still would wait for long otherwise.
-            MutexGuard::unlock_fair(held);
+            MutexGuard::unlock_fair(place);
         }
     }
 
@@ -243,16 +294,19 @@ impl Connection {
     fn turn(
         &mut self,
         asked: Instant,
-        arrived: bool,
+        arrived: io::Result<bool>,
         shutdown: &ShutdownSignal,
     ) -> Result<Next, String> {
         match self.name {
             // TCP buffers the messages that arrive in this time.
             Name::Awaited(_) => {}
             _ if self.behind => {}
-            _ if arrived => self.read()?,
-            // The time spent on earlier messages does not count as silence.
-            _ => drop(self.quiet.get_or_insert(asked)),
+            _ => match arrived {
+                Ok(true) => self.read()?,
+                // The time spent on earlier messages does not count as silence.
+                Ok(false) => drop(self.quiet.get_or_insert(asked)),
+                Err(error) => return Err(error.to_string()),
+            },
         }
         let next = self.take_messages(shutdown);
         self.router.commit();
@@ -354,22 +408,20 @@ enum Pause {
 }
 
 impl Pause {
-    /// Returns whether bytes, the end or a fault of the connection have arrived. Waits a moment at most.
-    fn wait(&self, socket: &TcpStream) -> bool {
+    /// Returns whether bytes or the end of the connection have arrived. Waits a moment at most. The bytes stay in the socket:
+    /// another process may read them.
+    fn wait(&self, socket: &TcpStream) -> io::Result<bool> {
         match self {
-            Pause::None => true,
+            Pause::None => Ok(true),
             Pause::ForName => {
                 thread::sleep(SHUTDOWN_CHECK);
-                true
+                Ok(true)
             }
-            Pause::ForBytes => {
-                let timeout = Timespec {
-                    tv_sec: 0,
-                    tv_nsec: SHUTDOWN_CHECK.as_nanos() as _,
-                };
-                let mut sockets = [PollFd::new(socket, PollFlags::IN)];
-                poll(&mut sockets, Some(&timeout)).is_ok_and(|ready| ready > 0)
-            }
+            Pause::ForBytes => match socket.peek(&mut [0]) {
+                Ok(_) => Ok(true),
+                Err(error) if is_timeout(&error) => Ok(false),
+                Err(error) => Err(error),
+            },
         }
     }
 }

@@ -16,7 +16,7 @@ mod station;
 mod status;
 mod target;
 
-pub use station::{HeldStation, Station, StationError, TakenStation};
+pub use station::{HeldStation, Station, StationError, StationHandle, TakenStation};
 pub use status::{Counter, PeerStatus, RouterStatus};
 pub use target::Target;
 

@@ -21,15 +21,18 @@ use crate::listen::listen;
 use rutter_limits::{ConnectionLimits, ConnectionSlot, LimitReached, LogRateLimit};
 use rutter_service::{Context, Service, ShutdownSignal};
 
-pub use handover::{HeldStation, TakenStation};
+pub use handover::{HeldStation, StationHandle, TakenStation};
 
 /// The running station.
 pub struct Station {
     addresses: Vec<SocketAddr>,
     thread: JoinHandle<()>,
     routers: Routers,
-    accepting: Arc<Mutex<Accepting>>,
+    accepting: Arc<Door>,
 }
+
+/// The place from which the accepting thread takes turns; empty while the station is held still.
+type Door = Mutex<Option<Accepting>>;
 
 /// The error at which the station does not start.
 #[derive(Debug)]
@@ -159,7 +162,7 @@ impl Accepting {
         let address = addresses.first().copied();
         let (context, routers) = (self.context.clone(), self.shared.routers.clone());
         let (shown, shutdown) = (routers.clone(), context.shutdown.clone());
-        let accepting = Arc::new(Mutex::new(self));
+        let accepting = Arc::new(Door::new(Some(self)));
         let accepted = Arc::clone(&accepting);
         let thread = thread::Builder::new()
             .name("bmp".into())
@@ -233,7 +236,7 @@ impl Accepting {
     /// Starts the thread of a connection.
     fn open(&mut self, connection: Connection, place: Option<ConnectionSlot>) -> io::Result<()> {
         let number = connection.number();
-        let slot = Arc::new(Slot::new(Some(connection)));
+        let slot = Arc::new(Slot::new(connection));
         let shutdown = self.context.shutdown.clone();
         let own = Arc::clone(&slot);
         let run = move || {
@@ -261,12 +264,20 @@ impl Accepting {
 }
 
 /// Accepts connections until the collector stops. Then it waits for their threads.
-fn run(accepting: &Mutex<Accepting>, shutdown: &ShutdownSignal) {
+fn run(door: &Door, shutdown: &ShutdownSignal) {
     while !shutdown.wait(ACCEPT_WAIT) {
-        accepting.lock().accept_waiting();
+        if let Some(accepting) = &mut *door.lock() {
+            accepting.accept_waiting();
+        }
     }
-    let connections = std::mem::take(&mut accepting.lock().connections);
-    for open in connections.into_values() {
-        let _ = open.thread.join();
+    loop {
+        let accepting = door.lock().take();
+        if let Some(accepting) = accepting {
+            for open in accepting.connections.into_values() {
+                let _ = open.thread.join();
+            }
+            return;
+        }
+        thread::sleep(ACCEPT_WAIT);
     }
 }

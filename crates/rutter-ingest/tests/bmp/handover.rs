@@ -7,7 +7,7 @@ use std::os::fd::BorrowedFd;
 use rutter_config::Bmp;
 use rutter_ingest::bmp::{HeldStation, RouterStatus, Station, TakenStation};
 use rutter_rib::{Monitored, Rib, TableExport};
-use rutter_service::{Context, Service};
+use rutter_service::Context;
 use rutter_wire::bmp::{
     PeerDown, PeerHeader, RibView, write_initiation, write_peer_down, write_peer_up,
     write_route_monitoring,
@@ -72,7 +72,7 @@ fn take(held: &HeldStation, context: &Context) -> TakenStation {
 
 /// Another station takes over.
 fn hand_over(world: World, shards: usize) -> World {
-    let held = world.station.hold(TIMEOUT).expect("a moment");
+    let held = world.station.handle().hold(TIMEOUT).expect("a moment");
     let context = context(shards);
     pass_table(&world.context.rib, &context.rib);
     let taken = take(&held, &context);
@@ -102,7 +102,7 @@ fn counts(routers: &[RouterStatus]) -> Vec<String> {
 /// Waits until the station has received these bytes, but not handled them, and holds it.
 fn hold_with(world: &World, bytes: &[u8]) -> HeldStation {
     loop {
-        let held = world.station.hold(TIMEOUT).expect("a moment");
+        let held = world.station.handle().hold(TIMEOUT).expect("a moment");
         let has = |record: &[u8]| record.windows(bytes.len()).any(|part| part == bytes);
         if held.connections().any(|(_, record)| has(&record)) {
             return held;
@@ -155,7 +155,7 @@ fn a_station_goes_on_if_no_other_takes_over() {
     router.initiate("edge1");
     let header = peer("192.0.2.11", RibView::AdjRibInPre);
     router.peer_up(&header, None);
-    let held = world.station.hold(TIMEOUT).expect("a moment");
+    let held = world.station.handle().hold(TIMEOUT).expect("a moment");
     let other = context(1);
     pass_table(&world.context.rib, &other.rib);
     drop((take(&held, &other), held));
@@ -175,7 +175,7 @@ fn what_does_not_fit_the_table_is_refused() {
     router.peer_up(&header, None);
     router.monitor(&header, &update(&["198.51.100.0/24"]));
     world.expect_routes(1);
-    let held = world.station.hold(TIMEOUT).expect("a moment");
+    let held = world.station.handle().hold(TIMEOUT).expect("a moment");
     let with = |context: &Context, change: &dyn Fn(Vec<u8>) -> Vec<u8>| {
         let all = connections(&held).into_iter();
         let all = all.map(|(socket, record)| (socket, change(record)));

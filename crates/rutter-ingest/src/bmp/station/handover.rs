@@ -3,23 +3,29 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parking_lot::{ArcMutexGuard, RawMutex};
 use rutter_config::Bmp;
 use rutter_service::Context;
 use rutter_wire::handover::Writer;
 
-use super::{Accepting, NAME_WAIT, Station, StationError};
-use crate::bmp::connection::Connection;
+use super::{Accepting, Door, NAME_WAIT, Station, StationError};
+use crate::bmp::connection::{Connection, Slot};
 use crate::listen::listen;
 
 /// A station that is held still: it accepts no connection, and reads no message. All messages that it has read are in the
 /// table. Dropping it lets the station go on.
 pub struct HeldStation {
-    accepting: ArcMutexGuard<RawMutex, Accepting>,
-    connections: Vec<ArcMutexGuard<RawMutex, Option<Connection>>>,
+    door: Arc<Door>,
+    /// `None` when it was given back.
+    accepting: Option<Accepting>,
+    connections: Vec<(Arc<Slot>, Box<Connection>)>,
 }
+
+/// Holds a station still. Clones are for the same one.
+#[derive(Clone)]
+pub struct StationHandle(Arc<Door>);
 
 /// A station with the sockets of another process, before it reads them.
 pub struct TakenStation {
@@ -27,20 +33,31 @@ pub struct TakenStation {
     connections: Vec<Connection>,
 }
 
-impl Station {
+impl StationHandle {
     /// Holds the station still. `None` if that takes longer than `patience`.
     pub fn hold(&self, patience: Duration) -> Option<HeldStation> {
         let until = Instant::now() + patience;
-        let accepting = self.accepting.try_lock_arc_until(until)?;
-        let slots = accepting.connections.values().map(|open| &open.slot);
-        let held: Option<Vec<_>> = slots.map(|slot| slot.try_lock_arc_until(until)).collect();
-        let mut connections = held?;
-        // The others are closed: their threads end.
-        connections.retain(|connection| connection.is_some());
-        Some(HeldStation {
-            accepting,
-            connections,
-        })
+        let accepting = self.0.try_lock_until(until)?.take()?;
+        let slots = accepting.connections.values();
+        let slots: Vec<Arc<Slot>> = slots.map(|open| Arc::clone(&open.slot)).collect();
+        let mut held = HeldStation {
+            door: Arc::clone(&self.0),
+            accepting: Some(accepting),
+            connections: Vec::new(),
+        };
+        for slot in slots {
+            let connection = slot.hold(until)?;
+            held.connections
+                .extend(connection.map(|connection| (slot, connection)));
+        }
+        Some(held)
+    }
+}
+
+impl Station {
+    /// The handle with which the station is held still.
+    pub fn handle(&self) -> StationHandle {
+        StationHandle(Arc::clone(&self.accepting))
     }
 
     /// Takes the sockets and the records of another process's station. The peers of its routers must be in the table.
@@ -77,27 +94,35 @@ impl Station {
 impl HeldStation {
     /// The listening sockets.
     pub fn listeners(&self) -> Vec<BorrowedFd<'_>> {
-        self.accepting.listeners.iter().map(AsFd::as_fd).collect()
+        let accepting = self.accepting.iter();
+        let sockets = accepting.flat_map(|accepting| &accepting.listeners);
+        sockets.map(AsFd::as_fd).collect()
     }
 
     /// Each connection with its record.
     pub fn connections(&self) -> impl Iterator<Item = (BorrowedFd<'_>, Vec<u8>)> {
-        let connections = self.connections.iter();
-        connections
-            .filter_map(|held| held.as_ref())
-            .map(|connection| {
-                let mut record = Writer::default();
-                connection.write_state(&mut record);
-                (connection.as_fd(), record.bytes)
-            })
+        self.connections.iter().map(|(_, connection)| {
+            let mut record = Writer::default();
+            connection.write_state(&mut record);
+            (connection.as_fd(), record.bytes)
+        })
     }
 
-    /// Gives all sockets up: another process has them. The threads end.
+    /// Closes all sockets: another process has them. The threads end.
     pub fn give_up(mut self) {
-        self.accepting.listeners.clear();
-        self.connections
-            .iter_mut()
-            .for_each(|held| drop(held.take()));
+        let connections = self.connections.drain(..);
+        connections.for_each(|(slot, _)| slot.leave_empty());
+        if let Some(accepting) = &mut self.accepting {
+            accepting.listeners.clear();
+        }
+    }
+}
+
+impl Drop for HeldStation {
+    fn drop(&mut self) {
+        let connections = self.connections.drain(..);
+        connections.for_each(|(slot, connection)| slot.put_back(connection));
+        *self.door.lock() = self.accepting.take();
     }
 }
 
