@@ -62,6 +62,20 @@ impl Decoder {
         }
     }
 
+    /// A decoder that goes on in the run of another process, with this number of the next event.
+    pub fn continued(
+        collector: &str,
+        peers: &[PeerSummary],
+        now: Now,
+        (run, seq): (u64, u64),
+    ) -> Self {
+        Self {
+            run,
+            seq,
+            ..Self::new(collector, peers, now)
+        }
+    }
+
     /// The run that rows of this decoder belong to.
     pub fn run(&self) -> u64 {
         self.run

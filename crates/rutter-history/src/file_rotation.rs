@@ -114,19 +114,7 @@ impl FileRotation {
         now.unix_us = now.unix_us.max(runs.max().map_or(0, |run| run + 1));
         let mut rotation = Self {
             decoder: Decoder::new(collector, peers, now),
-            store: EventStore {
-                columns: RowPage::new(collector, SETS),
-                archive: archive.clone(),
-                options,
-                name,
-                open: None,
-                dropped: None,
-                last_us: now.unix_us,
-                monotonic_us: now.monotonic_us,
-                rows: 0,
-                bytes: 0,
-                files: 0,
-            },
+            store: EventStore::new(archive.clone(), collector, options, now),
             pending: PendingGaps::default(),
         };
         let Self { decoder, store, .. } = &mut rotation;
@@ -146,6 +134,45 @@ impl FileRotation {
             None => remove(&unfinished).map_err(failed)?,
         }
         Ok(rotation)
+    }
+
+    /// Goes on with the run of another process that stopped writing at this position. It has completed its file
+    /// ([`FileRotation::complete_file`]).
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub fn continued(
+        archive: Archive,
+        collector: &str,
+        options: Options,
+        peers: &[PeerSummary],
+        now: Now,
+        position: (u64, u64),
+    ) -> Result<Self, WriteError> {
+        let failed = |why: io::Error| WriteError::new(archive.folder(), why);
+        let name = file_name(collector);
+        for file in archive.unfinished(&name, Part::Snapshots).map_err(failed)? {
+            fs::remove_file(&file.path).map_err(failed)?;
+        }
+        Ok(Self {
+            decoder: Decoder::continued(collector, peers, now, position),
+            store: EventStore::new(archive, collector, options, now),
+            pending: PendingGaps::default(),
+        })
+    }
+
+    /// Completes the file, so that another process can go on. Returns the position.
+    ///
+    /// # Errors
+    /// If rows are being dropped: only this process knows which.
+    pub fn complete_file(&mut self) -> Result<(u64, u64), String> {
+        self.store.rotate();
+        match self.failure() {
+            None => Ok(self.position()),
+            Some(why) => Err(format!(
+                "history drops rows until the disk accepts them: {why}"
+            )),
+        }
     }
 
     /// The run, and the number of the next event.
@@ -255,6 +282,22 @@ fn remove(files: &[ArchiveFile]) -> io::Result<()> {
 }
 
 impl EventStore {
+    fn new(archive: Archive, collector: &str, options: Options, now: Now) -> Self {
+        EventStore {
+            columns: RowPage::new(collector, SETS),
+            name: file_name(collector),
+            archive,
+            options,
+            open: None,
+            dropped: None,
+            last_us: now.unix_us,
+            monotonic_us: now.monotonic_us,
+            rows: 0,
+            bytes: 0,
+            files: 0,
+        }
+    }
+
     fn push(&mut self, row: &Row<'_>) {
         let hour = time::hour(row.time_us);
         let later = self.open.as_ref().is_some_and(|open| hour > open.hour);

@@ -33,5 +33,5 @@ pub use file_rotation::{FileRotation, Options, write_snapshot};
 pub use file_writer::{Compression, WriteError};
 pub use rutter_events::utc;
 pub use schema::{describe, schema};
-pub use service::{HistoryService, StartError};
+pub use service::{ContinuedHistory, HistoryService, StartError};
 pub use time::parse as parse_time;

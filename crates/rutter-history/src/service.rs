@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use rutter_config::{History, file_name};
 use rutter_events::Now;
-use rutter_rib::{FeedEvent, FeedReader};
-use rutter_service::{Context, Service};
+use rutter_rib::{FeedEvent, FeedReader, PeerSummary};
+use rutter_service::{Context, FeedPause, FeedPosition, Service};
 
 use crate::archive::Archive;
 use crate::archive_lock::ArchiveLock;
@@ -17,11 +17,73 @@ use crate::file_rotation::{FileRotation, Options, write_snapshot};
 use crate::file_writer::Compression;
 
 /// A running archive.
-pub struct HistoryService(JoinHandle<()>);
+pub struct HistoryService {
+    thread: JoinHandle<()>,
+    pause: FeedPause,
+}
+
+/// The start of an archive that goes on where that of another process stopped.
+pub struct ContinuedHistory {
+    clock: Clock,
+    reader: FeedReader,
+    peers: Vec<PeerSummary>,
+    position: FeedPosition,
+}
+
+impl ContinuedHistory {
+    /// Subscribes to a table that has not changed since the other process had read everything.
+    pub fn subscribe(context: &Context, position: FeedPosition) -> Self {
+        let (reader, peers) = context.rib.subscribe(QUEUE);
+        ContinuedHistory {
+            clock: Clock::new(),
+            reader,
+            peers,
+            position,
+        }
+    }
+
+    /// Goes on with the run, after the other process has ended. A snapshot of the table follows at once.
+    ///
+    /// # Errors
+    /// If the folder cannot be written to.
+    pub fn start(
+        self,
+        context: &Context,
+        settings: &History,
+    ) -> Result<HistoryService, StartError> {
+        let archive = Archive::new(&settings.path);
+        let failed = |why: &dyn fmt::Display| StartError::of(&archive, why);
+        let lock = ArchiveLock::take(&archive, &file_name(&context.collector));
+        let lock = lock.map_err(|why| failed(&why))?;
+        let options = options(settings);
+        let now = self.clock.now();
+        let rotation = FileRotation::continued(
+            archive.clone(),
+            &context.collector,
+            options,
+            &self.peers,
+            now,
+            self.position,
+        );
+        let rotation = rotation.map_err(|why| failed(&why))?;
+        let feed = (self.reader, self.clock);
+        HistoryService::spawn(context, &archive, options, (lock, rotation), feed)
+    }
+}
 
 /// The reason why the archive could not be started.
 #[derive(Debug)]
 pub struct StartError(String);
+
+impl StartError {
+    fn of(archive: &Archive, why: &dyn fmt::Display) -> Self {
+        let folder = archive.folder().display();
+        StartError(format!(
+            "history: cannot use the folder {folder}: {why}\n    \
+             write another `history.path`, or let the collector's user write there"
+        ))
+    }
+}
 
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -51,13 +113,7 @@ impl HistoryService {
     ) -> Result<Self, StartError> {
         let clock = Clock::new();
         let (reader, peers) = context.rib.subscribe(QUEUE);
-        let folder = archive.folder().display();
-        let failed = |why: &dyn fmt::Display| {
-            StartError(format!(
-                "history: cannot use the folder {folder}: {why}\n    \
-                 write another `history.path`, or let the collector's user write there"
-            ))
-        };
+        let failed = |why: &dyn fmt::Display| StartError::of(archive, why);
         let lock = ArchiveLock::take(archive, &file_name(&context.collector));
         let lock = lock.map_err(|why| failed(&why))?;
         let rotation = FileRotation::start(
@@ -67,9 +123,22 @@ impl HistoryService {
             &peers,
             clock.now(),
         );
+        let rotation = rotation.map_err(|why| failed(&why))?;
+        Self::spawn(context, archive, options, (lock, rotation), (reader, clock))
+    }
+
+    fn spawn(
+        context: &Context,
+        archive: &Archive,
+        options: Options,
+        (lock, rotation): (ArchiveLock, FileRotation),
+        (reader, clock): (FeedReader, Clock),
+    ) -> Result<Self, StartError> {
+        let pause = FeedPause::default();
         let history = HistoryThread {
             lock,
-            rotation: rotation.map_err(|why| failed(&why))?,
+            rotation,
+            pause: pause.clone(),
             context: context.clone(),
             archive: archive.clone(),
             options,
@@ -81,7 +150,13 @@ impl HistoryService {
         };
         let thread = thread::Builder::new().name("history".into());
         let thread = thread.spawn(move || history.run());
-        Ok(Self(thread.map_err(|why| failed(&why))?))
+        let thread = thread.map_err(|why| StartError::of(archive, &why))?;
+        Ok(Self { thread, pause })
+    }
+
+    /// Lets the archive stand still, for another process.
+    pub fn pause(&self) -> FeedPause {
+        self.pause.clone()
     }
 }
 
@@ -104,7 +179,7 @@ impl Service for HistoryService {
     /// Writes the rest of the feed and completes the file.
     fn stop(self: Box<Self>) {
         // The thread panics only after a programming error, which was printed then.
-        let _ = self.0.join();
+        let _ = self.thread.join();
     }
 }
 
@@ -113,6 +188,7 @@ struct HistoryThread {
     lock: ArchiveLock,
     context: Context,
     rotation: FileRotation,
+    pause: FeedPause,
     archive: Archive,
     options: Options,
     reader: FeedReader,
@@ -129,6 +205,9 @@ impl HistoryThread {
         let _ = rustix::process::nice(5);
         while !self.context.shutdown.is_triggered() {
             self.turn(self.clock.now());
+            if self.pause.is_requested() && !self.stand_still() {
+                return;
+            }
             for _ in 0..TURN_EVENTS {
                 let Some(event) = self.reader.next(TURN) else {
                     break;
@@ -151,6 +230,15 @@ impl HistoryThread {
         if let Some(thread) = self.snapshot.take() {
             let _ = thread.join();
         }
+    }
+
+    /// Reads everything and stands still. Returns whether to go on.
+    fn stand_still(&mut self) -> bool {
+        while let Some(event) = self.reader.next(Duration::ZERO) {
+            self.take(&event);
+        }
+        let pause = self.pause.clone();
+        pause.stand(self.rotation.complete_file())
     }
 
     fn take(&mut self, event: &FeedEvent) {

@@ -4,9 +4,11 @@
 //! makes a BGP thread wait.
 
 mod context;
+mod feed_pause;
 mod shutdown_signal;
 mod status_registry;
 
 pub use context::{Context, Service};
+pub use feed_pause::{FEED_PATIENCE, FeedPause, FeedPosition, Paused};
 pub use shutdown_signal::ShutdownSignal;
 pub use status_registry::StatusRegistry;

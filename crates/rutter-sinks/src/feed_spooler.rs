@@ -7,7 +7,7 @@ use rutter_events::{Decoder, Kind, Missing, Now, Peer, Row};
 use rutter_rib::{FeedEvent, FeedReader, PeerSummary, Rib};
 
 use crate::block::BlockWriter;
-use crate::spool::{Spool, SpoolError, Storage, Unended};
+use crate::spool::{Position, Spool, SpoolError, Storage, Unended};
 
 /// A source of time.
 pub trait Clock {
@@ -65,14 +65,42 @@ impl FeedSpooler {
         let earlier = spool.end().map_or(0, |end| end.run + 1);
         now.unix_us = now.unix_us.max(earlier);
         let (reader, peers) = rib.subscribe(QUEUE);
-        let mut spooler = Self {
-            decoder: Decoder::new(collector, &peers, now),
+        let decoder = Decoder::new(collector, &peers, now);
+        let mut spooler = Self::with(rib, reader, decoder, now);
+        spooler.pending_gaps = pending_gaps(spool, now);
+        let writer = &mut spooler.writer;
+        spooler.decoder.start(now, &mut |row| writer.push(row));
+        spooler.record_pending(now);
+        spooler.mark(&peers);
+        spooler
+    }
+
+    /// Goes on in the run of another process, from whose last row on nothing in the table has changed. All routes are
+    /// loaded again, which the history of the store does not show.
+    pub fn continued(
+        rib: Arc<Rib>,
+        collector: &str,
+        (reader, peers): (FeedReader, Vec<PeerSummary>),
+        end: Position,
+        clock: &impl Clock,
+    ) -> Self {
+        let now = clock.now();
+        let position = (end.run, end.next_seq);
+        let decoder = Decoder::continued(collector, &peers, now, position);
+        let mut spooler = Self::with(rib, reader, decoder, now);
+        spooler.mark(&peers);
+        spooler
+    }
+
+    fn with(rib: Arc<Rib>, reader: FeedReader, decoder: Decoder, now: Now) -> Self {
+        Self {
             rib,
             reader,
+            decoder,
             writer: BlockWriter::default(),
             dropped: None,
             recorded: None,
-            pending_gaps: pending_gaps(spool, now),
+            pending_gaps: Vec::new(),
             pending_gathered: 0,
             start_over: false,
             gaps: 0,
@@ -80,12 +108,32 @@ impl FeedSpooler {
             last_gap: None,
             gathered_gap: None,
             last_time_us: now.unix_us,
-        };
-        let writer = &mut spooler.writer;
-        spooler.decoder.start(now, &mut |row| writer.push(row));
-        spooler.record_pending(now);
-        spooler.mark(&peers);
-        spooler
+        }
+    }
+
+    /// Stores all events that wait in the feed, so that another process can go on. Returns the position.
+    ///
+    /// # Errors
+    /// If rows are being dropped: only this process knows which.
+    pub fn store_all<M: Storage>(
+        &mut self,
+        spool: &mut Spool<M>,
+        clock: &impl Clock,
+    ) -> Result<Position, String> {
+        self.store(spool, clock);
+        while self.read_feed(Duration::ZERO, clock) > 0 {
+            self.store(spool, clock);
+        }
+        let synced = spool.sync();
+        let is_whole = self.dropped.is_none() && !self.start_over && self.pending_gaps.is_empty();
+        match synced {
+            Err(why) => Err(why.to_string()),
+            Ok(()) if !is_whole => Err("a gap is not recorded yet".to_owned()),
+            Ok(()) => Ok(Position {
+                run: self.decoder.run(),
+                next_seq: self.decoder.next_seq(),
+            }),
+        }
     }
 
     /// The run of this process.
@@ -341,7 +389,7 @@ fn pending_gaps<M: Storage>(spool: &Spool<M>, now: Now) -> Vec<String> {
 }
 
 /// The largest number of events that wait in the feed.
-const QUEUE: usize = 1 << 18;
+pub(crate) const QUEUE: usize = 1 << 18;
 /// The pause after a failed write.
 const FAILED_US: u64 = 1_000_000;
 /// The size at which a block is stored.

@@ -9,14 +9,14 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use parking_lot::{Condvar, Mutex};
 use rutter_config::{Sink, SinkTarget};
 use rutter_events::Now;
-use rutter_rib::Rib;
-use rutter_service::Service;
+use rutter_rib::{FeedReader, PeerSummary, Rib};
+use rutter_service::{FeedPause, FeedPosition, Service};
 
-use crate::feed_spooler::{Clock, FeedSpooler};
+use crate::feed_spooler::{Clock, FeedSpooler, QUEUE};
 use crate::kafka::Kafka;
 use crate::mariadb::MariaDb;
 use crate::postgres::Postgres;
-use crate::spool::{Disk, Spool};
+use crate::spool::{Disk, Position, Spool};
 use crate::status::{Status, StatusView};
 use crate::store::Store;
 use crate::table_load::TableSource;
@@ -27,6 +27,34 @@ pub struct Handle {
     shared: Arc<Shared>,
     spooler: Option<JoinHandle<()>>,
     writer: Option<JoinHandle<()>>,
+    pause: FeedPause,
+}
+
+/// The feed of a sink that goes on where that of another process stopped.
+pub struct ContinuedFeed {
+    feed: (FeedReader, Vec<PeerSummary>),
+    end: Position,
+}
+
+impl ContinuedFeed {
+    /// Subscribes to a table that has not changed since the other process had read everything.
+    pub fn subscribe(rib: &Rib, (run, next_seq): FeedPosition) -> Self {
+        ContinuedFeed {
+            feed: rib.subscribe(QUEUE),
+            end: Position { run, next_seq },
+        }
+    }
+
+    /// Goes on with the sink, after the other process has ended. If the spool ends elsewhere, a new run begins, which says
+    /// what is missing.
+    pub fn start(
+        self,
+        rib: &Arc<Rib>,
+        collector: &str,
+        settings: &Sink,
+    ) -> Result<Handle, StartError> {
+        start_with(rib, collector, settings, Some(self))
+    }
 }
 
 struct Shared {
@@ -41,6 +69,7 @@ struct Shared {
     /// The problem that was logged last.
     logged_problem: Mutex<Option<String>>,
     wake: (Mutex<()>, Condvar),
+    pause: FeedPause,
 }
 
 /// The reason why a sink could not be started.
@@ -85,6 +114,15 @@ impl Clock for MachineClock {
 
 /// Starts a sink of a table. An unreachable store does not prevent the start.
 pub fn start(rib: &Arc<Rib>, collector: &str, settings: &Sink) -> Result<Handle, StartError> {
+    start_with(rib, collector, settings, None)
+}
+
+fn start_with(
+    rib: &Arc<Rib>,
+    collector: &str,
+    settings: &Sink,
+    continued: Option<ContinuedFeed>,
+) -> Result<Handle, StartError> {
     let limits = Limits {
         batch_rows: settings.batch_rows,
         retention: settings.events_retention_s.map(Duration::from_secs),
@@ -93,15 +131,15 @@ pub fn start(rib: &Arc<Rib>, collector: &str, settings: &Sink) -> Result<Handle,
     match &settings.target {
         SinkTarget::Postgres(database) => {
             let store = Postgres::new(collector, database.clone());
-            start_store(rib, collector, settings, store, limits)
+            start_store(rib, collector, settings, continued, store, limits)
         }
         SinkTarget::MariaDb(database) => {
             let store = MariaDb::new(collector, database.clone());
-            start_store(rib, collector, settings, store, limits)
+            start_store(rib, collector, settings, continued, store, limits)
         }
         SinkTarget::Kafka(broker) => {
             let store = Kafka::new(&settings.name, collector, broker.clone(), &settings.spool);
-            start_store(rib, collector, settings, store, limits)
+            start_store(rib, collector, settings, continued, store, limits)
         }
     }
 }
@@ -110,6 +148,7 @@ fn start_store<S: Store + Send + 'static>(
     rib: &Arc<Rib>,
     collector: &str,
     settings: &Sink,
+    continued: Option<ContinuedFeed>,
     store: S,
     limits: Limits,
 ) -> Result<Handle, StartError> {
@@ -127,7 +166,15 @@ fn start_store<S: Store + Send + 'static>(
     };
     let spool = Spool::open(disk, settings.spool_limit).map_err(|why| failed(&why))?;
     let clock = MachineClock::new();
-    let spooler = FeedSpooler::new(Arc::clone(rib), collector, &spool, &clock);
+    let table = Arc::clone(rib);
+    // Another end means that rows are missing: a new run says so.
+    let continued = continued.filter(|continued| spool.end() == Some(continued.end));
+    let spooler = match continued {
+        Some(ContinuedFeed { feed, end }) => {
+            FeedSpooler::continued(table, collector, feed, end, &clock)
+        }
+        None => FeedSpooler::new(table, collector, &spool, &clock),
+    };
     let shared = Arc::new(Shared {
         name: settings.name.clone(),
         spool: Mutex::new(spool),
@@ -137,6 +184,7 @@ fn start_store<S: Store + Send + 'static>(
         start_over: Mutex::default(),
         logged_problem: Mutex::default(),
         wake: Default::default(),
+        pause: FeedPause::default(),
     });
     // Show the rows that earlier runs left from the beginning.
     shared
@@ -154,6 +202,7 @@ fn start_store<S: Store + Send + 'static>(
     let spooler = thread("spooler").spawn(move || spool_feed(&feed_shared, spooler, &clock));
     let writer = thread("sink").spawn(move || writing.run());
     Ok(Handle {
+        pause: shared.pause.clone(),
         shared,
         spooler: Some(spooler.map_err(|why| failed(&why))?),
         writer: Some(writer.map_err(|why| failed(&why))?),
@@ -171,6 +220,9 @@ fn spool_feed(shared: &Shared, mut spooler: FeedSpooler, clock: &MachineClock) {
     let mut synced = Instant::now();
     while !shared.stop.load(Ordering::Relaxed) {
         spooler.read_feed(FEED_WAIT, clock);
+        if shared.pause.is_requested() && !stand_still(shared, &mut spooler, clock) {
+            return;
+        }
         for why in shared.start_over.lock().drain(..) {
             spooler.start_over(&why);
         }
@@ -195,6 +247,24 @@ fn spool_feed(shared: &Shared, mut spooler: FeedSpooler, clock: &MachineClock) {
     drop(spool);
     shared.drained.store(true, Ordering::Release);
     shared.wake.1.notify_one();
+}
+
+/// Spools everything and stands still. Returns whether to go on.
+fn stand_still(shared: &Shared, spooler: &mut FeedSpooler, clock: &MachineClock) -> bool {
+    let stored = spooler.store_all(&mut shared.spool.lock(), clock);
+    let stored = match shared.start_over.lock().first() {
+        Some(why) => Err(why.clone()),
+        None => stored,
+    };
+    let named = |why| format!("sink {}: {why}", shared.name);
+    let position = stored.map(|end| (end.run, end.next_seq)).map_err(named);
+    let goes_on = shared.pause.stand(position);
+    if !goes_on {
+        // The writer ends with its present step. The other process goes on from what the store has committed.
+        shared.stop.store(true, Ordering::Relaxed);
+        shared.drained.store(true, Ordering::Release);
+    }
+    goes_on
 }
 
 /// The thread that writes to the store.
@@ -272,6 +342,11 @@ impl Shared {
 }
 
 impl Handle {
+    /// Lets the sink stand still, for another process.
+    pub fn pause(&self) -> FeedPause {
+        self.pause.clone()
+    }
+
     /// The current figures.
     pub fn status(&self) -> StatusView {
         self.shared.status.view()

@@ -75,6 +75,18 @@ impl World {
         self.rotation.turn(now);
     }
 
+    /// Another process goes on in the same run, with the same table.
+    fn hand_over(&mut self, folder: &Path, now: Now) {
+        self.drain(now);
+        let position = self.rotation.complete_file().unwrap();
+        let (reader, peers) = self.rib.subscribe(1 << 16);
+        self.reader = reader;
+        let archive = Archive::new(folder);
+        let continued = FileRotation::continued(archive, "rrc 1", OPTIONS, &peers, now, position);
+        self.rotation = continued.unwrap();
+        assert_eq!(self.rotation.position(), position);
+    }
+
     /// Performs one action of one peer. Returns `true` if routes may have been swept: their time is that of
     /// reading the event.
     fn step(&mut self, drawn: &mut Drawn, now: Now) -> bool {
@@ -159,6 +171,7 @@ fn live(folder: &Path, seed: u64) -> Vec<(u64, Routes)> {
                 were.push((now.unix_us, Routes::new()));
             }
             1 | 2 => world.snapshot(folder, now),
+            11 | 12 => world.hand_over(folder, now),
             3..=10 => world.drain(now),
             _ => {
                 let swept = world.step(&mut drawn, now);

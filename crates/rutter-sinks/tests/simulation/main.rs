@@ -53,6 +53,7 @@ struct Simulation {
     /// The actions of the peers in each run.
     logs: BTreeMap<u64, Vec<String>>,
     kills: u32,
+    hand_overs: u32,
 }
 
 const PEERS: usize = 5;
@@ -71,6 +72,7 @@ impl Simulation {
             limit: 24 << 10,
             logs: BTreeMap::new(),
             kills: 0,
+            hand_overs: 0,
             rng,
         }
     }
@@ -79,6 +81,25 @@ impl Simulation {
         let world = World::new(PEERS, self.clock.now().unix_us);
         let spool = Spool::open(self.disk.clone(), self.limit).expect("the spool opens");
         let spooler = FeedSpooler::new(world.rib.clone(), "sim", &spool, &self.clock);
+        self.collector(world, spool, spooler)
+    }
+
+    /// Another process goes on with the same table and in the same run. While rows are dropped it cannot.
+    fn hand_over(&mut self, mut collector: Collector) -> Collector {
+        let spool = collector.spool.get_mut();
+        let Ok(end) = collector.spooler.store_all(spool, &self.clock) else {
+            return collector;
+        };
+        self.hand_overs += 1;
+        let world = collector.world;
+        let spool = Spool::open(self.disk.clone(), self.limit).expect("the spool opens");
+        assert_eq!(spool.end(), Some(end));
+        let feed = world.rib.subscribe(1 << 16);
+        let spooler = FeedSpooler::continued(world.rib.clone(), "sim", feed, end, &self.clock);
+        self.collector(world, spool, spooler)
+    }
+
+    fn collector(&self, world: World, spool: Spool<Disk>, spooler: FeedSpooler) -> Collector {
         let limits = Limits {
             batch_rows: 50,
             // Small enough that peers are loaded from the table, too.
@@ -289,7 +310,7 @@ fn same_peer(logged: &str, text: &str) -> bool {
 }
 
 /// Some hours of one sink.
-fn run(seed: u64) -> (u32, usize) {
+fn run(seed: u64) -> ([u32; 2], usize) {
     let mut simulation = Simulation::new(seed);
     let mut collector = simulation.start();
     let turns = simulation.rng.between(50, 600);
@@ -302,12 +323,14 @@ fn run(seed: u64) -> (u32, usize) {
         } else if simulation.rng.chance(1) {
             simulation.stop(collector);
             collector = simulation.start();
+        } else if simulation.rng.chance(3) {
+            collector = simulation.hand_over(collector);
         }
     }
     simulation.quiet(&mut collector);
     simulation.check(&collector);
     let events = simulation.database.server.borrow().tables.events.len();
-    (simulation.kills, events)
+    ([simulation.kills, simulation.hand_overs], events)
 }
 
 fn number(name: &str) -> Option<u64> {
@@ -320,18 +343,19 @@ fn no_promised_row_is_lost_and_none_is_stored_twice() {
         Some(seed) => seed..seed + 1,
         None => 0..number("SEEDS").unwrap_or(60),
     };
-    let (mut kills, mut events) = (0, 0);
+    let (mut kills, mut hand_overs, mut events) = (0, 0, 0);
     for seed in seeds {
         let ran = std::panic::catch_unwind(|| run(seed));
-        let (killed, stored) = ran.unwrap_or_else(|why| {
+        let ([killed, handed_over], stored) = ran.unwrap_or_else(|why| {
             eprintln!("SEED={seed} cargo test -p rutter-sinks --test simulation");
             std::panic::resume_unwind(why)
         });
-        (kills, events) = (kills + killed, events + stored);
+        (kills, hand_overs) = (kills + killed, hand_overs + handed_over);
+        events += stored;
     }
-    println!("{kills} kills, {events} rows");
+    println!("{kills} kills, {hand_overs} hand-overs, {events} rows");
     assert!(
-        kills > 0 || number("SEED").is_some(),
+        kills > 0 && hand_overs > 0 || number("SEED").is_some(),
         "no faults were drawn"
     );
 }
