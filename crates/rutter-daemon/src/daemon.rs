@@ -29,7 +29,7 @@ use crate::connection::memory_file;
 use crate::control_socket::ControlSocket;
 use crate::dynamic_members;
 use crate::filter_sources::FilterSources;
-use crate::handover::{self, Program, UpgradeDesk};
+use crate::handover::{self, MovableServices, Program, UpgradeDesk};
 use crate::listener::{Acceptor, Listeners};
 use crate::logging::LogRing;
 use crate::mailbox::{Command, Mailbox};
@@ -165,6 +165,7 @@ impl Daemon {
             stopping: AtomicBool::new(false),
             stop_request: StopRequest::default(),
             collected: OnceLock::new(),
+            services: OnceLock::new(),
             restart,
             upgrades: UpgradeDesk::default(),
             small_shares_until_ms: AtomicU64::new(0),
@@ -411,6 +412,12 @@ impl Handle {
     /// Allows `rutter upgrade`: this program takes over. Without it the daemon cannot be upgraded while it runs.
     pub fn allow_upgrades(&self, program: Program) {
         self.shared.upgrades.allow(program);
+    }
+
+    /// The services of a collector that go to the next version in `rutter upgrade`. Without them a collector cannot be
+    /// upgraded. Later calls have no effect.
+    pub fn move_services(&self, services: Arc<dyn MovableServices>) {
+        let _ = self.shared.services.set(services);
     }
 
     /// Waits for a request to stop, by a signal or on the control socket. Carry it out with

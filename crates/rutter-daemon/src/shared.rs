@@ -16,7 +16,7 @@ use rutter_web::WebServer;
 use crate::apply::Changes;
 use crate::bmp::Stations;
 use crate::filter_sources::FilterSources;
-use crate::handover::UpgradeDesk;
+use crate::handover::{MovableServices, UpgradeDesk};
 use crate::listener::Listeners;
 use crate::logging::LogRing;
 use crate::mailbox::{Command, Mailbox};
@@ -72,6 +72,8 @@ pub(crate) struct Shared {
     pub(crate) sources: FilterSources,
     /// The services of a collector, in a collector.
     pub(crate) collected: OnceLock<Arc<dyn CollectorServices>>,
+    /// The same, for a hand-over. A collector that still starts has none.
+    pub(crate) services: OnceLock<Arc<dyn MovableServices>>,
 }
 
 /// The configured services besides BGP.

@@ -7,12 +7,13 @@ use std::thread;
 use std::time::Duration;
 
 use mio::Poll;
+use rutter_api::CollectorServices;
 use rutter_config::{Config, ConfigSource};
-use rutter_rib::ImportedSets;
+use rutter_rib::{ImportedSets, Rib};
 
 use super::{Daemon, Handle, Prepared, Start, StartError, failed, named};
 use crate::filter_sources::FilterSources;
-use crate::handover::Predecessor;
+use crate::handover::{Predecessor, TakeServices, TakenService};
 use crate::listener::Listeners;
 use crate::restart::Restart;
 use crate::shared::Clock;
@@ -22,6 +23,31 @@ impl Daemon {
     /// Takes over from the daemon that started this process with `--take-over`: its sockets, its sessions and its table.
     /// Returns when that process has ended. After an error it goes on, and this one must end.
     pub fn take_over(config: Config, source: ConfigSource) -> Result<Handle, StartError> {
+        let refuse = |services: Vec<TakenService>| match services.first() {
+            None => Ok(()),
+            Some(TakenService { name, .. }) => Err(format!("a route server has no service {name}")),
+        };
+        Self::take_over_as(config, source, |_| (), |_, services| refuse(services))
+    }
+
+    /// As [`Daemon::take_over`], for a collector. `take` takes its services over; they may subscribe to the table, but
+    /// touch no socket before this function returns. An error of `take` is for the operator.
+    pub fn take_over_collector(
+        config: Config,
+        source: ConfigSource,
+        collected: Arc<dyn CollectorServices>,
+        take: impl FnMut(&Arc<Rib>, Vec<TakenService>) -> Result<(), String>,
+    ) -> Result<Handle, StartError> {
+        let attach = |prepared: &Prepared| prepared.attach(collected);
+        Self::take_over_as(config, source, attach, take)
+    }
+
+    fn take_over_as(
+        config: Config,
+        source: ConfigSource,
+        attach: impl FnOnce(&Prepared),
+        mut take: impl FnMut(&Arc<Rib>, Vec<TakenService>) -> Result<(), String>,
+    ) -> Result<Handle, StartError> {
         let log = logging::init(config.daemon.log_format, logging::level(&config.daemon.log));
         if let Err(error) = privileges::raise_open_files() {
             tracing::warn!(%error, "cannot raise the limit of open files");
@@ -41,13 +67,22 @@ impl Daemon {
         let config = config.with_dynamic_members(members);
         let prepared = Self::assemble(config, Some(source), start);
         let prepared = prepared.map_err(|error| refused(predecessor.fail(error.to_string())))?;
-        prepared.take_over(predecessor)
+        attach(&prepared);
+        let rib = prepared.rib();
+        prepared.take_over(predecessor, &mut |services| take(&rib, services))
     }
 }
 
 impl Prepared {
-    fn take_over(mut self, mut predecessor: Predecessor) -> Result<Handle, StartError> {
-        let sets = match self.handle.take(&self.polls, &mut predecessor) {
+    fn take_over(
+        mut self,
+        mut predecessor: Predecessor,
+        take_services: TakeServices<'_>,
+    ) -> Result<Handle, StartError> {
+        let taken = self
+            .handle
+            .take(&self.polls, &mut predecessor, take_services);
+        let sets = match taken {
             Ok(sets) => sets,
             Err(error) => {
                 // The end of this process must change nothing that the other one uses.
@@ -69,12 +104,13 @@ impl Handle {
         &mut self,
         polls: &[Poll],
         predecessor: &mut Predecessor,
+        take_services: TakeServices<'_>,
     ) -> Result<ImportedSets, StartError> {
         let config = Arc::clone(&self.shared.config.read());
         FilterSources::start(&self.shared, &config).map_err(failed("sources of outside data"))?;
         self.place_reactors(polls)?;
         self.open_archive(&config)?;
-        let taken = predecessor.take(&self.shared);
+        let taken = predecessor.take(&self.shared, take_services);
         taken.map_err(|why| failed("take over")(io::Error::other(why)))
     }
 

@@ -33,10 +33,14 @@ pub(super) enum Kind {
     Staged,
     /// The old process holds still: the last stage follows.
     Held,
+    /// The peers of monitored routers and files in the table of a collector.
+    Monitored,
+    /// A part of a collector's service, and its sockets.
+    Service,
 }
 
 impl Kind {
-    const ALL: [Kind; 9] = [
+    const ALL: [Kind; 11] = [
         Kind::Hello,
         Kind::Neighbor,
         Kind::Table,
@@ -46,6 +50,8 @@ impl Kind {
         Kind::InTable,
         Kind::Staged,
         Kind::Held,
+        Kind::Monitored,
+        Kind::Service,
     ];
 }
 

@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use rutter_api::ReloadError;
-use rutter_rib::{ClientStream, HeldTable, TableExport, TableTotals};
+use rutter_rib::{ClientStream, HeldTable, Monitored, PeerSummary, TableExport, TableTotals};
 use rutter_wire::handover::{BadRecord, Reader, VERSION, Writer};
 
 use super::channel::{Channel, Kind, describe};
-use super::{Program, kinds_of_data, peer_record};
+use super::{GivenService, HeldServices, Program, kinds_of_data, peer_record};
 use crate::peer::Peer;
 use crate::privileges;
 use crate::reactor::Reactor;
@@ -59,6 +59,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const STAGES: usize = 4;
 /// A stage with so few destinations is the last before. To send them takes milliseconds.
 const FEW_CHANGES: usize = 4_000;
+/// The time in which a collector's services must stand still. Meanwhile its neighbors wait.
+const SERVICE_PATIENCE: Duration = Duration::from_secs(1);
 /// The time between two attempts.
 const RETRY: Duration = Duration::from_millis(50);
 /// The time limit for the end of the process after a hand-over.
@@ -144,9 +146,9 @@ pub(crate) fn serve(shared: &Arc<Shared>, requests: &Receiver<Reply>) {
 
 fn upgrade(shared: &Arc<Shared>) -> Result<String, String> {
     let config = shared.config_changes.load(Ordering::Relaxed);
-    check(shared)?;
     let program = shared.upgrades.program.lock().clone();
     let program = program.ok_or("this daemon is part of another program: start that again")?;
+    check(shared)?;
     let saved = shared.sources.save();
     saved.map_err(|source| format!("the last good copy of {source} is not written in time"))?;
     let mut successor = Successor::start(&program)?;
@@ -177,7 +179,7 @@ fn upgrade(shared: &Arc<Shared>) -> Result<String, String> {
 
 /// Returns the reason why no hand-over can begin now.
 fn check(shared: &Shared) -> Result<(), String> {
-    if shared.collected.get().is_some() {
+    if shared.collected.get().is_some() && shared.services.get().is_none() {
         return Err("a collector cannot be upgraded while it runs: restart it".to_owned());
     }
     if shared.stop_request.wait(Duration::ZERO).is_some() {
@@ -283,9 +285,12 @@ impl Successor {
     fn send_table(&mut self, shared: &Shared, export: &mut TableExport) -> Result<(), String> {
         let send = || {
             privileges::yield_to_routing();
+            let peers = shared.rib.peers();
             let mut in_table = Writer::default();
-            peer_record::write_in_table(&shared.rib.peers(), &mut in_table);
-            let sent = self.channel.send(Kind::InTable, &in_table.bytes);
+            peer_record::write_in_table(&peers, &mut in_table);
+            let channel = &mut self.channel;
+            let sent = pass_monitored(&peers, channel)
+                .and_then(|()| channel.send(Kind::InTable, &in_table.bytes));
             sent.map_err(|error| self.failure(&error))?;
             for _ in 0..STAGES {
                 if self.send_changes(shared, export)? <= FEW_CHANGES {
@@ -385,6 +390,13 @@ fn attempt(
                 .to_owned(),
         );
     }
+    let services = match shared.services.get() {
+        None => None,
+        Some(services) => match services.hold(SERVICE_PATIENCE)? {
+            None => return Ok(None),
+            held => held,
+        },
+    };
     let mut streams = Vec::new();
     for reactor in threads.iter_mut().filter_map(|thread| thread.as_mut()) {
         let peers = reactor.driver().peers.iter_mut();
@@ -394,8 +406,16 @@ fn attempt(
     let Some(held) = shared.rib.hold(&mut streams) else {
         return Ok(None);
     };
-    match pass(shared, &threads, &held, export, successor) {
+    match pass(
+        shared,
+        &threads,
+        services.as_deref(),
+        &held,
+        export,
+        successor,
+    ) {
         Ok((sessions, totals)) => {
+            services.into_iter().for_each(|held| held.give_up());
             // The sockets are the successor's now: these threads never go on, and nobody changes this process any more.
             threads.into_iter().for_each(std::mem::forget);
             std::mem::forget((reloading, publishing));
@@ -417,11 +437,12 @@ fn attempt(
 fn pass(
     shared: &Shared,
     threads: &[HeldThread<'_>],
+    services: Option<&dyn HeldServices>,
     table: &HeldTable<'_>,
     export: &mut TableExport,
     successor: &mut Successor,
 ) -> Result<(usize, TableTotals), String> {
-    let passed = pass_state(threads, table, export, &mut successor.channel);
+    let passed = pass_state(threads, services, table, export, &mut successor.channel);
     let (sessions, totals) = passed.map_err(|error| successor.failure(&error))?;
     let mut record = Vec::new();
     successor.expect(Kind::Ready, &mut record)?;
@@ -441,6 +462,7 @@ fn pass(
 /// Passes the neighbors and the last stage of the table on. Returns the number of sessions, and the size of the table.
 fn pass_state(
     threads: &[HeldThread<'_>],
+    services: Option<&dyn HeldServices>,
     table: &HeldTable<'_>,
     export: &mut TableExport,
     channel: &mut Channel,
@@ -453,12 +475,37 @@ fn pass_state(
     for peer in peers() {
         sessions += usize::from(pass_peer(peer, channel)?);
     }
+    if let Some(services) = services {
+        pass_monitored(&table.peers(), channel)?;
+        for service in services.records() {
+            pass_service(&service, channel)?;
+        }
+    }
     let established = peers().filter_map(|peer| peer.established.as_ref());
     let streams: Vec<&ClientStream> = established.filter_map(|e| e.stream.as_ref()).collect();
     let send = |record: &[u8]| channel.send(Kind::Table, record);
     let totals = table.write(export, &streams, send)?;
     channel.send(Kind::Ready, &[])?;
     Ok((sessions, totals))
+}
+
+/// Passes the peers of monitored routers and files on, if there are any.
+fn pass_monitored(peers: &[PeerSummary], channel: &mut Channel) -> io::Result<()> {
+    let mut monitored = Writer::default();
+    match Monitored::write_peers(peers, &mut monitored) {
+        0 => Ok(()),
+        _ => channel.send(Kind::Monitored, &monitored.bytes),
+    }
+}
+
+/// Passes a part of a service on.
+fn pass_service(service: &GivenService<'_>, channel: &mut Channel) -> io::Result<()> {
+    let mut record = Writer::default();
+    record.string(&service.name);
+    record.count(service.sockets.len());
+    record.octets(&service.record);
+    channel.send(Kind::Service, &record.bytes)?;
+    channel.send_sockets(&service.sockets)
 }
 
 /// Passes a neighbor on. Returns whether it has an established session.

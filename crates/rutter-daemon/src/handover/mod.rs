@@ -10,6 +10,7 @@
 //!   ◄───────────────────────────── Staged ────
 //!   holds its I/O threads and the table
 //!   neighbors, their sockets, last changes ──►
+//!   a collector's services, their sockets ───►
 //!   ◄────────────────────────────── Ready ────
 //!   Go, and ends ────────────────────────────►  reads and writes the sockets
 //! ```
@@ -24,12 +25,14 @@ mod channel;
 mod give;
 mod peer_record;
 mod program;
+mod services;
 mod take;
 
 use rutter_policy::FilterData;
 
 pub(crate) use give::{UpgradeDesk, serve};
 pub use program::Program;
+pub use services::{GivenService, HeldServices, MovableServices, TakenService};
 
 /// The kinds of outside data, each with whether there are any.
 fn kinds_of_data(data: &FilterData) -> [(&'static str, bool); 3] {
@@ -39,4 +42,4 @@ fn kinds_of_data(data: &FilterData) -> [(&'static str, bool); 3] {
         ("IRR data", data.irr.is_some()),
     ]
 }
-pub(crate) use take::Predecessor;
+pub(crate) use take::{Predecessor, TakeServices};

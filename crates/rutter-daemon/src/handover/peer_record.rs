@@ -105,9 +105,12 @@ pub(super) fn read(
     })
 }
 
-/// Appends the neighbors of a table.
+/// Appends the neighbors of a table, without the peers of monitored routers and files.
 pub(super) fn write_in_table(peers: &[PeerSummary], out: &mut Writer) {
-    for PeerSummary { id, neighbor, .. } in peers {
+    let own = peers
+        .iter()
+        .filter(|peer| peer.neighbor.monitored.is_none());
+    for PeerSummary { id, neighbor, .. } in own {
         out.number(id.0);
         out.address(neighbor.address);
         out.number(neighbor.remote_asn.0);

@@ -5,18 +5,21 @@ use std::io;
 use std::net::{IpAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::parent_id;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rutter_net::Asn;
-use rutter_rib::{ClientStream, ImportedSets, ImportedTable, PeerId, TableImport};
+use rutter_rib::{
+    ClientStream, ImportedSets, ImportedTable, Monitored, Neighbor, PeerId, TableImport,
+};
 use rutter_wire::handover::{BadRecord, Reader, VERSION, Writer};
 
 use super::channel::{Channel, Kind, describe};
-use super::kinds_of_data;
 use super::peer_record::{self, TakenPeer};
+use super::{TakenService, kinds_of_data};
 use crate::connection::Connection;
 use crate::privileges;
 use crate::shared::{Shared, unix_us};
@@ -30,7 +33,19 @@ pub(crate) struct Predecessor {
     pub(crate) listeners: Vec<TcpListener>,
     /// [`rutter_config::Config::dynamic_members`] of its configuration.
     pub(crate) dynamic_members: BTreeSet<(IpAddr, Asn)>,
+    /// Its id.
+    process: u32,
 }
+
+/// What arrived of the other process's state.
+struct Arrived {
+    peers: Vec<Taken>,
+    services: Vec<TakenService>,
+    table: ImportedTable,
+}
+
+/// Takes the services over that are given. An error is for the operator.
+pub(crate) type TakeServices<'a> = &'a mut dyn FnMut(Vec<TakenService>) -> Result<(), String>;
 
 /// A neighbor with its socket.
 type Taken = (TakenPeer, Option<Connection>);
@@ -39,6 +54,8 @@ type Taken = (TakenPeer, Option<Connection>);
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// The time limit for its end.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
+/// The interval at which this process looks whether the other one is gone.
+const PARENT_INTERVAL: Duration = Duration::from_millis(5);
 
 impl Predecessor {
     /// Receives the clock and the listening sockets. The errors of all methods are for the operator.
@@ -59,6 +76,7 @@ impl Predecessor {
             now_ms: 0,
             listeners: Vec::new(),
             dynamic_members: BTreeSet::new(),
+            process: parent_id(),
         };
         if version != VERSION {
             return Err(predecessor.fail(format!(
@@ -97,16 +115,25 @@ impl Predecessor {
     /// Takes the neighbors, their sockets and the table, when this process is prepared. Its I/O threads must have their
     /// event loops, but not run. Returns when the other process has handed over, with the attribute sets of the table, which
     /// may be released.
-    pub(crate) fn take(&mut self, shared: &Shared) -> Result<ImportedSets, String> {
+    pub(crate) fn take(
+        &mut self,
+        shared: &Shared,
+        take_services: TakeServices<'_>,
+    ) -> Result<ImportedSets, String> {
         let mut hello = Writer::default();
         hello.string(env!("CARGO_PKG_VERSION"));
         for (_, is_here) in kinds_of_data(&shared.rib.filter_data()) {
             hello.bool(is_here);
         }
         self.send(Kind::Hello, &hello)?;
-        let (peers, table) = self.receive(shared)?;
+        let Arrived {
+            peers,
+            services,
+            table,
+        } = self.receive(shared)?;
         let sessions = peers.iter().filter(|(_, socket)| socket.is_some()).count();
         continue_peers(shared, peers, table.streams)?;
+        take_services(services)?;
         let mut ready = Writer::default();
         ready.count(sessions);
         ready.number(table.totals.routes);
@@ -120,11 +147,15 @@ impl Predecessor {
         sent.map_err(|error| describe(&error))
     }
 
-    fn receive(&mut self, shared: &Shared) -> Result<(Vec<Taken>, ImportedTable), String> {
+    fn receive(&mut self, shared: &Shared) -> Result<Arrived, String> {
         let config = Arc::clone(&shared.config.read());
         let mut record = Vec::new();
-        self.channel.expect(Kind::InTable, &mut record)?;
-        let in_table = peer_record::read_in_table(&config, &record).map_err(text)?;
+        let mut kind = self.next(&mut record)?;
+        let mut in_table = self.receive_monitored(&mut kind, &mut record)?;
+        if kind != Kind::InTable {
+            return Err(unexpected(kind));
+        }
+        in_table.extend(peer_record::read_in_table(&config, &record).map_err(text)?);
         let mut import = shared.rib.import(in_table);
         self.receive_table(&mut import)?;
         while self.receive_stage(&mut import)? == Kind::Staged {}
@@ -145,17 +176,51 @@ impl Predecessor {
             peers.push((peer, socket));
             kind = self.next(&mut record)?;
         }
+        let mut in_table = self.receive_monitored(&mut kind, &mut record)?;
+        let mut services = Vec::new();
+        while kind == Kind::Service {
+            services.push(self.receive_service(&record)?);
+            kind = self.next(&mut record)?;
+        }
         let ids = peers.iter().map(|(taken, _)| &taken.peer);
-        let in_table = ids.filter_map(|peer| Some((peer.id?, peer.settings.table.clone())));
-        import.begin_last_stage(in_table.collect());
+        in_table.extend(ids.filter_map(|peer| Some((peer.id?, peer.settings.table.clone()))));
+        import.begin_last_stage(in_table);
         while kind == Kind::Table {
             import.record(&record).map_err(text)?;
             kind = self.next(&mut record)?;
         }
         match kind {
-            Kind::Ready => Ok((peers, import.finish().map_err(text)?)),
+            Kind::Ready => Ok(Arrived {
+                peers,
+                services,
+                table: import.finish().map_err(text)?,
+            }),
             other => Err(unexpected(other)),
         }
+    }
+
+    /// Reads the peers of monitored routers and files, if they are in this record, and receives the next one.
+    fn receive_monitored(
+        &mut self,
+        kind: &mut Kind,
+        record: &mut Vec<u8>,
+    ) -> Result<Vec<(PeerId, Neighbor)>, String> {
+        if *kind != Kind::Monitored {
+            return Ok(Vec::new());
+        }
+        let peers = Monitored::read_peers(record).map_err(text)?;
+        *kind = self.next(record)?;
+        Ok(peers)
+    }
+
+    fn receive_service(&mut self, record: &[u8]) -> Result<TakenService, String> {
+        let mut state = Reader::new(record);
+        let name = state.string("name of a service").map_err(text)?;
+        let count = state.number("count of sockets").map_err(text)?;
+        let record = state.octets("state of a service").map_err(text)?;
+        let sockets = self.channel.receive_sockets(count);
+        let sockets = sockets.map_err(|error| describe(&error))?;
+        Ok(TakenService::new(name, record, sockets))
     }
 
     /// Receives the first stage, which is the whole table, while the other process still serves.
@@ -202,6 +267,11 @@ impl Predecessor {
     pub(crate) fn wait_for_end(mut self) {
         let _ = self.channel.set_timeout(END_TIMEOUT);
         self.channel.wait_for_end();
+        // The kernel closes the files of a process one by one, and gives its children another parent after the last.
+        let until = Instant::now() + END_TIMEOUT;
+        while parent_id() == self.process && Instant::now() < until {
+            thread::sleep(PARENT_INTERVAL);
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use rutter_wire::frame::KEEPALIVE;
 use crate::support::{Folder, Received, Speaker, member, text, wait_until};
 
 /// The folder of the daemons.
-const FOLDER: &str = "RUTTER_TEST_HANDOVER";
+pub(crate) const FOLDER: &str = "RUTTER_TEST_HANDOVER";
 
 /// The first daemon of these tests, in a process of its own. It leaves its process to the next.
 #[test]
@@ -64,7 +64,7 @@ fn next_daemon() {
     }
 }
 
-fn configuration(folder: &std::path::Path) -> (Config, ConfigSource) {
+pub(crate) fn configuration(folder: &std::path::Path) -> (Config, ConfigSource) {
     let file = folder.join("rutter.toml");
     let loaded = Config::load(&file).unwrap_or_else(|errors| panic!("{errors:#?}"));
     (loaded.config, file.into())
@@ -80,7 +80,7 @@ fn run(folder: &std::path::Path, daemon: Handle) {
     daemon.stop_as(&order);
 }
 
-fn program(test: &str) -> Program {
+pub(crate) fn program(test: &str) -> Program {
     Program {
         path: std::env::current_exe().expect("this program"),
         arguments: ["--exact", "--ignored", "--nocapture", test]
@@ -90,18 +90,23 @@ fn program(test: &str) -> Program {
 }
 
 /// Daemons that follow one another.
-struct Daemons {
-    folder: Folder,
+pub(crate) struct Daemons {
+    pub(crate) folder: Folder,
     first: Child,
-    address: SocketAddr,
+    pub(crate) address: SocketAddr,
 }
 
 impl Daemons {
     fn start(name: &str, threads: usize, more: &str) -> Self {
+        Self::start_as("handover::first_daemon", name, threads, more)
+    }
+
+    /// The first process is a test.
+    pub(crate) fn start_as(test: &str, name: &str, threads: usize, more: &str) -> Self {
         let folder = Folder::new(name);
         let file = folder.0.join("rutter.toml");
         fs::write(&file, text(&folder, threads, more)).expect("write the configuration");
-        let Program { path, arguments } = program("handover::first_daemon");
+        let Program { path, arguments } = program(test);
         let mut command = Command::new(path);
         let command = command.args(arguments).env(FOLDER, &folder.0);
         let first = command.spawn().expect("a process");
@@ -114,7 +119,7 @@ impl Daemons {
         }
     }
 
-    fn call(&self, request: Request) -> Result<String, String> {
+    pub(crate) fn call(&self, request: Request) -> Result<String, String> {
         let client = Client::connect(&self.folder.0.join("ctl")).map_err(|e| e.to_string())?;
         let mut lines = Vec::new();
         for line in client.call(request).map_err(|e| e.to_string())? {
@@ -135,12 +140,12 @@ impl Daemons {
         row[name].to_string()
     }
 
-    fn pid(&self) -> String {
+    pub(crate) fn pid(&self) -> String {
         self.field(Request::Status, "pid")
     }
 
     /// Hands over, and waits until the new process answers.
-    fn upgrade(&self) {
+    pub(crate) fn upgrade(&self) {
         let before = self.pid();
         let answer = self.call(Request::Upgrade).expect("an upgrade");
         assert!(answer.contains("took over"), "{answer}");

@@ -13,6 +13,7 @@ mod process;
 mod reload;
 mod restart;
 mod sources;
+mod station_handover;
 mod support;
 mod web;
 

@@ -9,8 +9,9 @@ use super::records::Records;
 use super::stages::{Moment, NO_NUMBER, SentFamily, TableExport, begin_destination, number_of};
 use crate::adj_rib_in::shard::{Shard, Stored};
 use crate::adj_rib_in::table::Id;
+use crate::read::snapshot::summaries;
 use crate::topology::{Peer, Topology};
-use crate::{ClientStream, PeerId, Rib, SessionInfo};
+use crate::{ClientStream, PeerId, PeerSummary, Rib, SessionInfo};
 
 /// The table while it is held still. Whoever changes it waits until this is dropped.
 pub struct HeldTable<'a> {
@@ -78,6 +79,11 @@ impl HeldTable<'_> {
             records.load(std::sync::atomic::Ordering::Acquire)
         };
         groups.iter().all(|group| pending(group) == 0)
+    }
+
+    /// All neighbors and other peers.
+    pub fn peers(&self) -> Vec<PeerSummary> {
+        summaries(&self.topology)
     }
 
     /// Writes the last stage: what has changed since the one before, the neighbors, and the streams with which the table

@@ -1,0 +1,62 @@
+//! The services around a daemon, as a collector has them: they pass their own sockets and positions in a hand-over.
+
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+/// Services that another process can continue.
+pub trait MovableServices: Send + Sync {
+    /// Holds the services still, when the daemon's own neighbors are: none reads, writes or changes the table any more, and
+    /// those that follow it have read everything. `None` if that takes longer than `patience`. An error is for the operator.
+    fn hold(&self, patience: Duration) -> Result<Option<Box<dyn HeldServices>>, String>;
+}
+
+/// Services that are held still. Dropping them lets them go on.
+pub trait HeldServices {
+    /// Everything with which another process can continue.
+    fn records(&self) -> Vec<GivenService<'_>>;
+
+    /// Another process goes on: nothing here ever does.
+    fn give_up(self: Box<Self>);
+}
+
+/// A part of a service as a record, with its sockets.
+pub struct GivenService<'a> {
+    /// The name of the service, which both processes know.
+    pub name: String,
+    /// Its state.
+    pub record: Vec<u8>,
+    /// Its sockets.
+    pub sockets: Vec<BorrowedFd<'a>>,
+}
+
+/// A part of a service that was taken over.
+#[derive(Debug)]
+pub struct TakenService {
+    /// The name of the service.
+    pub name: String,
+    /// Its state.
+    pub record: Vec<u8>,
+    sockets: Vec<OwnedFd>,
+}
+
+impl TakenService {
+    pub(super) fn new(name: &str, record: &[u8], sockets: Vec<OwnedFd>) -> Self {
+        TakenService {
+            name: name.to_owned(),
+            record: record.to_vec(),
+            sockets,
+        }
+    }
+
+    /// The sockets, of a service that listens.
+    pub fn into_listeners(self) -> Vec<TcpListener> {
+        self.sockets.into_iter().map(TcpListener::from).collect()
+    }
+
+    /// The socket and the state, of a connection.
+    pub fn into_connection(self) -> Option<(TcpStream, Vec<u8>)> {
+        let socket = self.sockets.into_iter().next()?;
+        Some((socket.into(), self.record))
+    }
+}
