@@ -146,9 +146,9 @@ pub(crate) fn serve(shared: &Arc<Shared>, requests: &Receiver<Reply>) {
 
 fn upgrade(shared: &Arc<Shared>) -> Result<String, String> {
     let config = shared.config_changes.load(Ordering::Relaxed);
+    check(shared)?;
     let program = shared.upgrades.program.lock().clone();
     let program = program.ok_or("this daemon is part of another program: start that again")?;
-    check(shared)?;
     let saved = shared.sources.save();
     saved.map_err(|source| format!("the last good copy of {source} is not written in time"))?;
     let mut successor = Successor::start(&program)?;
