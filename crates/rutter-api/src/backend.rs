@@ -13,6 +13,15 @@ use crate::{
     SourceAction, SourceRow, StationRow, StatusRow,
 };
 
+/// The dynamic neighbors whose AS no section names, and whose IRR data are requested.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DynamicMembers {
+    /// Those that have data, among them some that have left.
+    pub count: usize,
+    /// The most that have data. The routes of further ones are rejected.
+    pub limit: usize,
+}
+
 /// The daemon, as the management server sees it. Any thread may call any method at any time. Methods must not wait
 /// for the I/O threads, except [`Backend::clear`], [`Backend::reload`], [`Backend::upgrade`] and
 /// [`Backend::shutdown`].
@@ -50,6 +59,10 @@ pub trait Backend: Send + Sync {
     /// Returns the sources of outside data.
     fn sources(&self) -> Vec<SourceRow> {
         Vec::new()
+    }
+    /// Returns the number of dynamic neighbors that have IRR data; `None` in daemons that never request any.
+    fn dynamic_members(&self) -> Option<DynamicMembers> {
+        None
     }
     /// Returns the BMP stations to which the daemon reports.
     fn stations(&self) -> Vec<StationRow> {

@@ -25,7 +25,7 @@ pub mod units;
 
 pub use access::{Access, AuditEntry, Caller};
 pub use answer::{Failure, PeerSelector, RowSink, answer};
-pub use backend::{Applied, Backend, CollectorServices, LogReader, ReloadError};
+pub use backend::{Applied, Backend, CollectorServices, DynamicMembers, LogReader, ReloadError};
 pub use change_reader::{CHANGES, ChangeFilter, ChangeReader, end_unread_changes};
 pub use client::{Answer, Client, RawLine};
 pub use line::{Done, ErrorReason, Line};

@@ -37,6 +37,10 @@ pub fn render(backend: &dyn Backend) -> String {
     }
     let sources = backend.sources();
     sources.iter().for_each(|row| source(&mut page, row));
+    if let Some(members) = backend.dynamic_members() {
+        page.sample(Name::DynamicMembers, &[], members.count as f64);
+        page.sample(Name::DynamicMembersLimit, &[], members.limit as f64);
+    }
     let stations = backend.stations();
     stations.iter().for_each(|row| station(&mut page, row));
     if let Some(collected) = backend.collector_services() {
@@ -245,6 +249,8 @@ metrics! {
     SourceState = "rutter_source_state", "gauge", "1 for the current state of the source of outside data.";
     SourceEntries = "rutter_source_entries", "gauge", "Entries of the source that are in force.";
     SourceUpdated = "rutter_source_updated_timestamp_seconds", "gauge", "When the source last had good data.";
+    DynamicMembers = "rutter_dynamic_members", "gauge", "Dynamic neighbors whose AS no section names and that have IRR data, among them some that have left.";
+    DynamicMembersLimit = "rutter_dynamic_members_limit", "gauge", "The most such neighbors that have IRR data; the routes of further ones are rejected.";
     StationState = "rutter_station_state", "gauge", "1 for the current state of the report to the BMP station.";
     StationSessions = "rutter_station_sessions", "gauge", "Sessions that the station knows.";
     StationMessages = "rutter_station_messages_total", "counter", "BMP messages made for the station.";

@@ -21,7 +21,7 @@ const CHANGE_EVERY: Duration = Duration::from_secs(30);
 /// How long the data of a neighbor stay that has left. A session that flaps requests nothing.
 const KEEP: Duration = Duration::from_secs(600);
 /// The most neighbors that have data, those included that have left. The routes of further ones are rejected.
-const MAX_MEMBERS: usize = 1_000;
+pub(crate) const MAX_MEMBERS: usize = 1_000;
 
 type Member = (IpAddr, Asn);
 

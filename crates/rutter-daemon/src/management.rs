@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rutter_api::{
-    Applied, ApplyOrder, AuditEntry, Backend, ClearHow, CollectorServices, HistoryRow, LogReader,
-    LogRow, ReloadError, SessionRow, SessionState, SourceAction, SourceRow, StationRow, StatusRow,
+    Applied, ApplyOrder, AuditEntry, Backend, ClearHow, CollectorServices, DynamicMembers,
+    HistoryRow, LogReader, LogRow, ReloadError, SessionRow, SessionState, SourceAction, SourceRow,
+    StationRow, StatusRow,
 };
 use rutter_config::{ConfigSource, Diff};
 use rutter_net::{Family, Prefix};
@@ -17,6 +18,7 @@ use rutter_rib::{Explanation, MemoryRow, PreviewedPolicy, PreviewedRoute, Rib, S
 
 use crate::apply;
 use crate::audit;
+use crate::dynamic_members::MAX_MEMBERS;
 use crate::logging::{self, LogRing, Record};
 use crate::mailbox::{Clear, Command};
 use crate::memory;
@@ -86,6 +88,13 @@ impl Backend for Management {
 
     fn sources(&self) -> Vec<SourceRow> {
         self.0.sources.rows()
+    }
+
+    fn dynamic_members(&self) -> Option<DynamicMembers> {
+        Some(DynamicMembers {
+            count: self.0.config.read().dynamic_members.len(),
+            limit: MAX_MEMBERS,
+        })
     }
 
     fn act_on_source(&self, name: &str, action: SourceAction) -> Result<String, String> {

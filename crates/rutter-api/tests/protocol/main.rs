@@ -480,4 +480,9 @@ fn metrics_follow_the_sessions() {
         ),
         "{text}"
     );
+    assert!(text.contains("rutter_dynamic_members 3\n"), "{text}");
+    assert!(
+        text.contains("rutter_dynamic_members_limit 1000\n"),
+        "{text}"
+    );
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rutter_api::{
-    Backend, ClearHow, CollectorServices, HistoryRow, LogReader, LogRow, ReloadError, RouterRow,
-    SessionRow, SessionState, SinkRow, SourceAction, SourceRow, StatusRow,
+    Backend, ClearHow, CollectorServices, DynamicMembers, HistoryRow, LogReader, LogRow,
+    ReloadError, RouterRow, SessionRow, SessionState, SinkRow, SourceAction, SourceRow, StatusRow,
 };
 use rutter_config::{ConfigSource, Diff};
 use rutter_net::{Asn, Ipv4Prefix, PerFamily, Prefix};
@@ -132,6 +132,13 @@ fn connect(rib: &Rib, name: &str, n: u8) -> PeerId {
 }
 
 impl Backend for World {
+    fn dynamic_members(&self) -> Option<DynamicMembers> {
+        Some(DynamicMembers {
+            count: 3,
+            limit: 1_000,
+        })
+    }
+
     fn sources(&self) -> Vec<SourceRow> {
         vec![SourceRow {
             name: "rpki".into(),
