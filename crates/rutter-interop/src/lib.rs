@@ -26,6 +26,7 @@ pub mod postgres;
 mod process;
 mod route;
 pub mod rutter;
+mod samples;
 mod speaker;
 pub mod stayrtr;
 
@@ -33,4 +34,5 @@ pub use expect::{client, holds, keeps_holding, rutter_holds, up};
 pub use lab::{Lab, eventually, eventually_within};
 pub use process::{Process, output_of, program};
 pub use route::{Origin, Route, routes_without_path_ids};
+pub use samples::{EndOfSampling, Samples};
 pub use speaker::{Peer, Setup, Speaker, announced_by};

@@ -5,19 +5,15 @@
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
 
 use rutter_interop::bird::Bird;
 use rutter_interop::frr::Frr;
 use rutter_interop::gobgp::GoBgp;
 use rutter_interop::openbgpd::OpenBgpd;
 use rutter_interop::rutter::{Rutter, member};
-use rutter_interop::{
-    Lab, Peer, Route, Speaker, client, eventually, holds, routes_without_path_ids, up,
-};
+use rutter_interop::{Lab, Peer, Route, Samples, Speaker, client, eventually, holds, up};
 use serde_json::Value;
 
 type Client = Box<dyn Speaker + Send>;
@@ -143,14 +139,14 @@ impl Exchange {
             .map(|n| self.lab.address(host(n)))
             .collect();
         stop(&mut self.rutter);
-        let samples = Samples::default();
+        let samples = Samples::of((0..CLIENTS).map(name));
         let mut frozen = freeze(&self.clients);
         self.rutter.run_again();
         thread::scope(|scope| {
-            let _end = EndOfSampling(&samples);
+            let _end = samples.end();
             for (n, one) in self.clients.iter().enumerate() {
                 let samples = &samples;
-                scope.spawn(move || samples.take(n, one));
+                scope.spawn(move || sample(samples, n, one));
             }
             eventually("Rutter waits for the late clients only", || {
                 match self.awaited()? {
@@ -159,7 +155,7 @@ impl Exchange {
                 }
             });
             // The others are back, with all their routes in the table, and are told nothing.
-            samples.rounds(5);
+            rounds(&samples, 5);
             assert_eq!(self.awaited().expect("a status"), late);
             frozen.iter_mut().for_each(|one| one.process().thaw());
             frozen.clear();
@@ -168,7 +164,7 @@ impl Exchange {
                 awaited => Err(format!("it waits for {awaited:?}")),
             });
             // Clients remove what is stale after End-of-RIB, so a lost route would be seen now.
-            samples.rounds(10);
+            rounds(&samples, 10);
         });
         samples.check();
         self.each_holds_the_others();
@@ -195,60 +191,15 @@ fn name(n: usize) -> String {
     format!("{} at host {}", KINDS[n / 2], host(n))
 }
 
-/// The samples of the clients' tables.
-#[derive(Default)]
-struct Samples {
-    has_ended: AtomicBool,
-    /// The samples of each client.
-    taken: [AtomicUsize; CLIENTS],
-    /// Descriptions of the routes that a client had lost.
-    lost: Mutex<BTreeSet<String>>,
+/// Samples a client until the end.
+fn sample(samples: &Samples, n: usize, one: &Mutex<Client>) {
+    samples.take(n, &routes_of_others(n), || lock(one).received());
 }
 
-/// Ends the sampling, also when a test fails.
-struct EndOfSampling<'a>(&'a Samples);
-
-impl Drop for EndOfSampling<'_> {
-    fn drop(&mut self) {
-        self.0.has_ended.store(true, Ordering::Release);
-    }
-}
-
-impl Samples {
-    /// Samples a client until the end.
-    fn take(&self, n: usize, one: &Mutex<Client>) {
-        let expected = routes_without_path_ids(&routes_of_others(n));
-        while !self.has_ended.load(Ordering::Acquire) {
-            let held = lock(one).received();
-            let held = held.map(|held| routes_without_path_ids(&held));
-            let held = held.unwrap_or_else(|why| panic!("{}: {why}", name(n)));
-            for route in expected.difference(&held) {
-                let sample = self.taken[n].load(Ordering::Relaxed);
-                let line = format!("{}: {} (sample {sample})", name(n), route.prefix);
-                let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
-                lost.insert(line);
-            }
-            self.taken[n].fetch_add(1, Ordering::Relaxed);
-            thread::sleep(Duration::from_millis(50));
-        }
-    }
-
-    /// Waits for more samples of every client that is not late.
-    fn rounds(&self, count: usize) {
-        for n in (0..CLIENTS).filter(|n| !is_late(*n)) {
-            let taken = || self.taken[n].load(Ordering::Relaxed);
-            let until = taken() + count;
-            eventually("more samples", || match taken() {
-                now if now >= until => Ok(()),
-                now => Err(format!("{}: {now} samples", name(n))),
-            });
-        }
-    }
-
-    fn check(&self) {
-        let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
-        let lines: Vec<&str> = lost.iter().map(String::as_str).collect();
-        assert!(lines.is_empty(), "routes were lost:\n{}", lines.join("\n"));
+/// Waits for more samples of every client that is not late.
+fn rounds(samples: &Samples, count: usize) {
+    for n in (0..CLIENTS).filter(|n| !is_late(*n)) {
+        samples.wait_for(n, count);
     }
 }
 
@@ -262,22 +213,22 @@ fn no_client_notices_ten_upgrades() {
         session["established-count"].clone()
     };
     let before: Vec<Value> = (0..CLIENTS).map(|n| count(&exchange, n)).collect();
-    let samples = Samples::default();
+    let samples = Samples::of((0..CLIENTS).map(name));
     let Exchange {
         rutter, clients, ..
     } = &mut exchange;
     thread::scope(|scope| {
-        let _end = EndOfSampling(&samples);
+        let _end = samples.end();
         for (n, one) in clients.iter().enumerate() {
             let samples = &samples;
-            scope.spawn(move || samples.take(n, one));
+            scope.spawn(move || sample(samples, n, one));
         }
         for round in 0..10 {
             let taken = rutter.upgrade();
             let rows = taken.unwrap_or_else(|why| panic!("upgrade {round}: {why}"));
             let message = rows[0]["message"].as_str().unwrap_or_default();
             assert!(message.contains("8 sessions"), "{message}");
-            samples.rounds(2);
+            rounds(&samples, 2);
         }
     });
     samples.check();

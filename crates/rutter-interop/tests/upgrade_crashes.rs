@@ -4,19 +4,15 @@
 //!
 //! `SEED=n` repeats the draws of a run, not the moments at which the machine was.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use rutter_interop::bird::Bird;
 use rutter_interop::rutter::{Rutter, member};
-use rutter_interop::{
-    Lab, Peer, Route, Speaker, client, eventually, holds, routes_without_path_ids, up,
-};
+use rutter_interop::{Lab, Peer, Route, Samples, Speaker, client, eventually, holds, up};
 use serde_json::Value;
 
 /// Exchanges that run side by side: most of the time they wait.
@@ -214,14 +210,17 @@ impl Exchange {
         let begun = Instant::now();
         self.rutter.upgrade().expect("an upgrade");
         let length = begun.elapsed();
-        let samples = Samples::default();
+        let names = (0..CLIENTS).map(|n| format!("client {n}"));
+        let samples = Samples::of(names);
         let clients = std::mem::take(&mut self.clients);
         let mut outcomes = Vec::new();
         thread::scope(|scope| {
-            let _end = EndOfSampling(&samples);
+            let _end = samples.end();
             for (n, one) in clients.iter().enumerate() {
                 let samples = &samples;
-                scope.spawn(move || samples.take(n, one));
+                let lock = || one.lock().unwrap_or_else(PoisonError::into_inner);
+                let expected = routes_of_others(n);
+                scope.spawn(move || samples.take(n, &expected, || lock().received()));
             }
             for round in 0..ROUNDS {
                 let victim = [Victim::Old, Victim::New][round % 2];
@@ -235,49 +234,6 @@ impl Exchange {
         samples.check();
         self.is_exact();
         outcomes
-    }
-}
-
-/// The samples of the clients' tables.
-#[derive(Default)]
-struct Samples {
-    has_ended: AtomicBool,
-    /// Descriptions of the routes that a client had lost.
-    lost: Mutex<BTreeSet<String>>,
-}
-
-/// Ends the sampling, also when a test fails.
-struct EndOfSampling<'a>(&'a Samples);
-
-impl Drop for EndOfSampling<'_> {
-    fn drop(&mut self) {
-        self.0.has_ended.store(true, Ordering::Release);
-    }
-}
-
-impl Samples {
-    /// Samples a client until the end.
-    fn take(&self, n: usize, one: &Mutex<Bird>) {
-        let expected = routes_without_path_ids(&routes_of_others(n));
-        while !self.has_ended.load(Ordering::Acquire) {
-            let held = one
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .received();
-            let held = held.map(|held| routes_without_path_ids(&held));
-            let held = held.unwrap_or_else(|why| panic!("client {n}: {why}"));
-            let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
-            let missing = expected.difference(&held);
-            lost.extend(missing.map(|route| format!("client {n}: {}", route.prefix)));
-            drop(lost);
-            thread::sleep(Duration::from_millis(50));
-        }
-    }
-
-    fn check(&self) {
-        let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
-        let lines: Vec<&str> = lost.iter().map(String::as_str).collect();
-        assert!(lines.is_empty(), "routes were lost:\n{}", lines.join("\n"));
     }
 }
 
