@@ -48,6 +48,7 @@ pub use error::{ConfigError, Severity};
 pub use file_name::file_name;
 pub use irr_members::IrrMemberSettings;
 pub use named_path::{NamedPath, PathRole};
+pub use password::Password;
 pub use read::{Converted, convert_arouteserver};
 pub use rutter_policy::{ImportRule, NextHopRule, Role};
 pub use secret::Secret;

@@ -2,8 +2,7 @@
 
 use super::client_tls::Way;
 use crate::key_rows::{Key, Reload};
-use crate::password;
-use crate::secret::Secret;
+use crate::password::{self, Password};
 use crate::toml_values::Section;
 
 /// A login by SASL (RFC 4422).
@@ -14,7 +13,7 @@ pub struct Sasl {
     /// The user.
     pub user: String,
     /// The user's password.
-    pub password: Secret,
+    pub password: Password,
 }
 
 /// A mechanism of SASL.
@@ -57,7 +56,7 @@ pub(crate) const SASL: [Key; 3] = [
         PASSWORD_FILE,
         "path",
         "required with `sasl-mechanism`",
-        "Kafka: a file with the user's password, relative to this file; a final line end is ignored.",
+        "Kafka: a file with the user's password, relative to this file; a final line end is ignored. It is read for each connection.",
     ),
 ];
 

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use super::client_tls::{CLIENT_TLS, ClientTls, Way, client_tls};
 use super::sasl::{SASL, Sasl, sasl};
 use crate::key_rows::{Key, Reload};
-use crate::password::password;
+use crate::password::{Password, password};
 use crate::read::Root;
 use crate::toml_values::{Item, Section};
-use crate::{PathRole, Secret, value_forms};
+use crate::{PathRole, value_forms};
 
 /// A database or broker that receives all changes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -53,7 +53,7 @@ pub struct Database {
     /// The user that connects.
     pub user: String,
     /// The user's password, if it needs one.
-    pub password: Option<Secret>,
+    pub password: Option<Password>,
     /// Store all events in addition to the current routes.
     pub history: bool,
     /// The time limit of an answer, after which the connection is closed; seconds.
@@ -112,7 +112,7 @@ pub const SINK: &[Key] = &[
         "password-file",
         "path",
         "none",
-        "A file with the password; a final line end is ignored.",
+        "A file with the password; a final line end is ignored. It is read for each connection.",
     ),
     key(
         "history",

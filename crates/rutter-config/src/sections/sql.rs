@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use crate::key_rows::section;
-use crate::password::password;
+use crate::password::{Password, password};
 use crate::toml_values::Section;
 use crate::value_forms::{octets, seconds, socket};
 use crate::{PathRole, Secret};
@@ -124,7 +124,9 @@ fn login(section: &Section<'_>) -> Option<Login> {
         Some(_) => "password",
         None => "password-file",
     };
-    let (user, password) = both(section, ("user", user), (key, password(section)))?;
+    // Clients log in to us: the password is that of the last reload.
+    let password = password(section).map(Password::into_first);
+    let (user, password) = both(section, ("user", user), (key, password))?;
     Some(Login { user, password })
 }
 

@@ -1,6 +1,6 @@
 //! MariaDB.
 
-use rutter_config::{Database, Secret, SinkTarget};
+use rutter_config::{Database, Password, SinkTarget};
 use rutter_interop::mariadb::MariaDb;
 use rutter_interop::{Lab, eventually};
 
@@ -16,7 +16,7 @@ pub fn database(server: &MariaDb, user: &str) -> Database {
         port: server.port(),
         database: "rutter".into(),
         user: user.into(),
-        password: Some(Secret::new("sesame")),
+        password: Some(Password::new("sesame")),
         history: true,
         answer_timeout_s: 300,
         tls: None,

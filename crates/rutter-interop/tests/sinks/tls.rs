@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use rutter_config::{
-    Broker, CertificateCheck, ClientTls, Database, Sasl, SaslMechanism, Secret, SinkTarget, Tls,
+    Broker, CertificateCheck, ClientTls, Database, Password, Sasl, SaslMechanism, SinkTarget, Tls,
 };
 use rutter_interop::Lab;
 use rutter_interop::certificates::{Authority, Certificate};
@@ -43,7 +43,13 @@ impl Scene {
         };
         scene.trust(&scene.authority);
         scene.use_certificate_of(&scene.authority);
+        fs::write(scene.password_file(), "sesame\n").expect("a file");
         scene
+    }
+
+    /// The file with the password of the sink.
+    fn password_file(&self) -> PathBuf {
+        self.files[0].with_file_name("password")
     }
 
     /// The sink trusts this authority from its next connection on.
@@ -74,7 +80,7 @@ impl Scene {
             port,
             database: "rutter".into(),
             user: "rutter".into(),
-            password: Some(Secret::new("sesame")),
+            password: Some(Password::in_file(&self.password_file()).expect("a file")),
             history: true,
             answer_timeout_s: 60,
             tls: Some(self.tls()),
@@ -191,7 +197,8 @@ fn bears_faults<S: Server>(scene: &Scene, server: &mut S, stage: &mut Stage) {
     stage.settles(|| server.ask(S::ROUTES));
     server.set_password("another");
     is_refused(server, stage, &["cannot connect", S::WRONG_PASSWORD]);
-    server.set_password("sesame");
+    // The file of the password is read for the next connection.
+    fs::write(scene.password_file(), "another\n").expect("a file");
     stage.settles(|| server.ask(S::ROUTES));
     stage.has_written();
     assert_eq!(stage.sink().status().gaps, 0, "nothing was lost");
@@ -310,7 +317,7 @@ fn kafka_is_reached_over_tls_or_not_at_all() {
             sasl: sasl.map(|(mechanism, password)| Sasl {
                 mechanism,
                 user: "rutter".into(),
-                password: Secret::new(password),
+                password: Password::new(password),
             }),
         })
     };

@@ -237,7 +237,7 @@ fn builder(
         .client_id("rutter")
         .backoff_config(backoff);
     if let Some(sasl) = &settings.sasl {
-        builder = builder.sasl_config(login(sasl));
+        builder = builder.sasl_config(login(sasl)?);
     }
     let Some(tls) = &settings.tls else {
         return Ok((builder, None));
@@ -246,14 +246,15 @@ fn builder(
     Ok((builder.tls_config(config), Some(verifier)))
 }
 
-fn login(sasl: &Sasl) -> SaslConfig {
-    let password = String::from_utf8_lossy(sasl.password.reveal()).into_owned();
+fn login(sasl: &Sasl) -> Result<SaslConfig, StoreError> {
+    let password = sasl.password.current().map_err(StoreError)?;
+    let password = String::from_utf8_lossy(password.reveal()).into_owned();
     let credentials = Credentials::new(sasl.user.clone(), password);
-    match sasl.mechanism {
+    Ok(match sasl.mechanism {
         SaslMechanism::Plain => SaslConfig::Plain(credentials),
         SaslMechanism::ScramSha256 => SaslConfig::ScramSha256(credentials),
         SaslMechanism::ScramSha512 => SaslConfig::ScramSha512(credentials),
-    }
+    })
 }
 
 async fn connect(builder: ClientBuilder, name: &str) -> Result<(Client, Vec<Partition>), String> {

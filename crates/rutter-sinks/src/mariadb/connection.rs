@@ -12,7 +12,7 @@ use mysql_async::prelude::{FromRow, Queryable as _};
 use mysql_async::{
     ClientIdentity, Conn, Error, IoError, Opts, OptsBuilder, Params, Result, SslOpts,
 };
-use rutter_config::{CertificateCheck, ClientTls, Database};
+use rutter_config::{CertificateCheck, ClientTls, Database, Password};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::Receiver;
 
@@ -171,7 +171,8 @@ fn is_waiting_for_us(progress: u64) -> bool {
 }
 
 fn options(settings: &Database) -> std::result::Result<Opts, StoreError> {
-    let password = settings.password.as_ref();
+    let password = settings.password.as_ref().map(Password::current);
+    let password = password.transpose().map_err(StoreError)?;
     let password = password.map(|text| String::from_utf8_lossy(text.reveal()).into_owned());
     let options = OptsBuilder::default()
         .prefer_socket(false)

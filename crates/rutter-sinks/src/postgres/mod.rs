@@ -69,6 +69,7 @@ impl Postgres {
             .keepalives_retries(3)
             .tcp_user_timeout(Duration::from_secs(60));
         if let Some(password) = &settings.password {
+            let password = password.current().map_err(StoreError)?;
             config.password(password.reveal());
         }
         let timeout = Duration::from_secs(settings.answer_timeout_s);

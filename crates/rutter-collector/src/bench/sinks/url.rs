@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use rutter_config::{Database, Secret};
+use rutter_config::{Database, Password};
 
 /// `postgres://user:password@host:port/database`. The password and the port are optional.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ impl FromStr for Url {
         let (who, rest) = rest.rsplit_once('@').ok_or_else(wrong)?;
         let (place, database) = rest.split_once('/').ok_or_else(wrong)?;
         let (user, password) = match who.split_once(':') {
-            Some((user, password)) => (user, Some(Secret::new(password))),
+            Some((user, password)) => (user, Some(Password::new(password))),
             None => (who, None),
         };
         let default = if scheme == "postgres" { "5432" } else { "3306" };
