@@ -5,15 +5,12 @@ mod connector;
 mod fault;
 mod verifier;
 
-use std::fmt::Display;
-use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 
-use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 use rutter_config::{CertificateCheck, ClientTls, Tls};
+use rutter_tls::{CertificateFiles, TlsFileError, read_certificates};
 
 use crate::store::StoreError;
 pub use connector::{Connector, TlsSocket};
@@ -32,7 +29,7 @@ impl TlsFiles {
     pub(crate) fn read(settings: &ClientTls) -> Result<Self, StoreError> {
         let authorities = match (&settings.ca_file, settings.check) {
             (_, CertificateCheck::Nothing) => Vec::new(),
-            (Some(path), _) => certificates(path)?,
+            (Some(path), _) => read_certificates(path).map_err(unusable)?,
             (None, _) => authorities_of_machine()?,
         };
         let own = settings.own.as_ref().map(own_certificate).transpose()?;
@@ -57,9 +54,7 @@ impl TlsFiles {
             .with_custom_certificate_verifier(Arc::clone(&verifier) as _);
         let config = match self.own {
             None => config.with_no_client_auth(),
-            Some((chain, key)) => config
-                .with_client_auth_cert(chain, key)
-                .map_err(|why| wrong_pair(settings, &why))?,
+            Some((chain, key)) => config.with_client_auth_cert(chain, key).map_err(failed)?,
         };
         Ok((Arc::new(config), verifier))
     }
@@ -70,7 +65,9 @@ impl TlsFiles {
             Some(path) => {
                 for certificate in &self.authorities {
                     let added = roots.add(certificate.clone());
-                    added.map_err(|why| unusable(path, &why))?;
+                    added.map_err(|why| {
+                        StoreError(format!("cannot use {} for TLS: {why}", path.display()))
+                    })?;
                 }
             }
             // Some of the machine's certificates may be older than what rustls reads.
@@ -80,23 +77,14 @@ impl TlsFiles {
     }
 }
 
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, StoreError> {
-    let text = fs::read(path).map_err(|why| unusable(path, &why))?;
-    let found = CertificateDer::pem_slice_iter(&text).collect::<Result<Vec<_>, _>>();
-    let found = found.map_err(|why| unusable(path, &why))?;
-    match found.is_empty() {
-        true => Err(unusable(path, &"there is no certificate in it (PEM)")),
-        false => Ok(found),
-    }
-}
-
 fn own_certificate(
     files: &Tls,
 ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), StoreError> {
-    let chain = certificates(&files.certificate)?;
-    let key = fs::read(&files.key).map_err(|why| unusable(&files.key, &why))?;
-    let key = PrivateKeyDer::from_pem_slice(&key).map_err(|why| unusable(&files.key, &why))?;
-    Ok((chain, key))
+    let files = CertificateFiles {
+        certificate: files.certificate.clone(),
+        key: files.key.clone(),
+    };
+    files.read().map_err(unusable)
 }
 
 fn authorities_of_machine() -> Result<Vec<CertificateDer<'static>>, StoreError> {
@@ -111,22 +99,6 @@ fn authorities_of_machine() -> Result<Vec<CertificateDer<'static>>, StoreError> 
     )))
 }
 
-fn unusable(path: &Path, why: &dyn Display) -> StoreError {
-    StoreError(format!(
-        "cannot use {} for TLS: {why}; mend the file, it is read again for the next connection",
-        path.display()
-    ))
-}
-
-fn wrong_pair(settings: &ClientTls, why: &rustls::Error) -> StoreError {
-    let files = settings.own.as_ref();
-    let [certificate, key] = files.map_or_else(Default::default, |files| {
-        [&files.certificate, &files.key].map(|path| path.display().to_string())
-    });
-    StoreError(match why {
-        rustls::Error::InconsistentKeys(_) => {
-            format!("the key in {key} does not belong to the certificate in {certificate}")
-        }
-        why => format!("cannot use {certificate} and {key} for TLS: {why}"),
-    })
+fn unusable(why: TlsFileError) -> StoreError {
+    StoreError(format!("{why}; it is read again for the next connection"))
 }
