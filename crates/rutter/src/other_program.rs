@@ -84,3 +84,19 @@ impl OtherProgram {
         Ok(std::env::current_exe()?.with_file_name(self.name))
     }
 }
+
+/// Runs a check of the collector. Returns its error message, or `None` for valid files.
+pub(crate) fn check_files(
+    word: &str,
+    files: impl IntoIterator<Item = impl AsRef<OsStr>>,
+) -> io::Result<Option<String>> {
+    let program = COLLECTOR.path()?;
+    let result = Command::new(&program).arg(word).args(files).output();
+    let output = result.map_err(|error| {
+        let path = program.display();
+        io::Error::new(error.kind(), format!("{path} is needed: {error}"))
+    })?;
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let why = stderr.trim().trim_start_matches("error: ");
+    Ok((!output.status.success()).then(|| why.to_owned()))
+}

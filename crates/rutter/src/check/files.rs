@@ -7,7 +7,8 @@ use rustix::fs::{Access, FsWord, access, statfs};
 use rutter_config::{ConfigError, NamedPath, PathRole, Severity};
 use rutter_sources::irr::{IrrDump, ListSummary};
 use rutter_sources::rpki::read_vrps;
-use rutter_tls::{CertificateFiles, TlsFileError, check_authorities, read_certificates, read_key};
+
+use crate::other_program;
 
 /// Returns the findings, in the order of the paths.
 pub(super) fn look(paths: &[NamedPath]) -> Vec<ConfigError> {
@@ -32,9 +33,9 @@ fn pairs(paths: &[NamedPath]) -> impl Iterator<Item = (&NamedPath, &NamedPath)> 
 
 fn one(named: &NamedPath) -> Option<ConfigError> {
     match named.role {
-        PathRole::Certificate => tls(named, read_certificates),
-        PathRole::PrivateKey => tls(named, read_key),
-        PathRole::Authorities => tls(named, check_authorities),
+        PathRole::Certificate => pem(named, "certificate", &["CERTIFICATE"]),
+        PathRole::PrivateKey => pem(named, "private key", KEYS),
+        PathRole::Authorities => pem(named, "certificate", &["CERTIFICATE"]),
         PathRole::Vrps => vrps(named),
         PathRole::IrrList => list(named),
         PathRole::ArinDump => dump(named, IrrDump::Arin),
@@ -49,16 +50,34 @@ fn one(named: &NamedPath) -> Option<ConfigError> {
     }
 }
 
-/// Checks a file that TLS needs.
-fn tls<T>(named: &NamedPath, read: fn(&Path) -> Result<T, TlsFileError>) -> Option<ConfigError> {
-    let why = read(&named.path).err()?;
-    Some(wrong_file(named, &why))
+/// The PEM labels of private keys: PKCS #8, RSA and EC.
+const KEYS: &[&str] = &["PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY"];
+
+fn pem(named: &NamedPath, what: &str, labels: &[&str]) -> Option<ConfigError> {
+    let path = named.path.display();
+    let wrong = |message, hint: &str| Some(named.finding(Severity::Error, message, hint));
+    let text = match fs::read(&named.path) {
+        Ok(octets) => String::from_utf8_lossy(&octets).into_owned(),
+        Err(why) => return wrong(format!("cannot read {path}: {why}"), THERE),
+    };
+    let has = |label: &str| text.contains(&format!("-----BEGIN {label}-----"));
+    // The second form is that of older tools, with the headers of RFC 1421.
+    if has("ENCRYPTED PRIVATE KEY") || text.contains("Proc-Type: 4,ENCRYPTED") {
+        return wrong(
+            format!("{path} is encrypted, and a daemon cannot ask for a passphrase"),
+            &format!("decrypt it: `openssl pkey -in {path} -out NEW`, and name the new file"),
+        );
+    }
+    match labels.iter().any(|label| has(label)) {
+        true => None,
+        false => wrong(
+            format!("{path} does not contain a {what}"),
+            "write the path of a PEM file, with a line `-----BEGIN …-----`",
+        ),
+    }
 }
 
-fn wrong_file(named: &NamedPath, why: &TlsFileError) -> ConfigError {
-    let message = format!("cannot use {} for TLS: {}", why.path.display(), why.why);
-    named.finding(Severity::Error, message, why.hint.clone())
-}
+const THERE: &str = "make sure that the file exists and is readable";
 
 /// Checks a file of VRPs. An unreadable file is a warning, because the daemon runs without it.
 fn vrps(named: &NamedPath) -> Option<ConfigError> {
@@ -165,7 +184,7 @@ fn foreign_socket(named: &NamedPath) -> Option<ConfigError> {
     Some(named.finding(Severity::Warning, message, hint))
 }
 
-/// Checks that the key belongs to the certificate.
+/// Checks that the key belongs to the certificate. The collector program does this with its TLS library.
 fn pair(certificate: &NamedPath, key: &NamedPath, found: &[ConfigError]) -> Option<ConfigError> {
     let place = |named: &NamedPath| (named.line, named.column, named.file.clone());
     let places = [place(certificate), place(key)];
@@ -173,15 +192,16 @@ fn pair(certificate: &NamedPath, key: &NamedPath, found: &[ConfigError]) -> Opti
     if found.iter().any(is_reported) {
         return None;
     }
-    let files = CertificateFiles {
-        certificate: certificate.path.clone(),
-        key: key.path.clone(),
-    };
-    let why = files.check().err()?;
-    let named = if why.path == files.key {
-        key
-    } else {
-        certificate
-    };
-    Some(wrong_file(named, &why))
+    let files = [certificate.path.as_os_str(), key.path.as_os_str()];
+    match other_program::check_files("check-tls", files) {
+        Ok(None) => None,
+        Ok(Some(why)) => {
+            let hint = "write a certificate and the key that was made for it";
+            Some(key.finding(Severity::Error, why, hint))
+        }
+        Err(why) => {
+            let message = "the key was not compared with the certificate";
+            Some(key.finding(Severity::Warning, message, why.to_string()))
+        }
+    }
 }
