@@ -114,7 +114,7 @@ impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Listen(at, error) => write!(f, "SQL: cannot listen on {at}: {error}"),
-            Self::Tls(error) => fmt::Display::fmt(error, f),
+            Self::Tls(error) => write!(f, "SQL: {error}"),
         }
     }
 }

@@ -30,7 +30,7 @@ pub struct TlsError {
 impl fmt::Display for TlsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
-        write!(f, "SQL: {path} cannot be used for TLS: {}", self.why)
+        write!(f, "{path} cannot be used for TLS: {}", self.why)
     }
 }
 
@@ -68,7 +68,7 @@ impl Certificate {
                     used.acceptor = acceptor;
                     tracing::info!("SQL uses a new certificate");
                 }
-                Err(error) => tracing::error!("{error}; the certificate before is still used"),
+                Err(error) => tracing::error!("SQL: {error}; the certificate before is still used"),
             }
         }
         used.acceptor.clone()
@@ -98,8 +98,17 @@ impl Tls {
         if chain.is_empty() {
             return Err(wrong(&self.certificate, &"there is no certificate in it"));
         }
-        let key = PrivateKeyDer::from_pem_slice(&read(&self.key)?)
-            .map_err(|why| wrong(&self.key, &why))?;
+        let key = read(&self.key)?;
+        if is_encrypted(&key) {
+            let path = self.key.display();
+            let remedy =
+                "the key is encrypted, and nobody can enter its passphrase; decrypt it with";
+            return Err(wrong(
+                &self.key,
+                &format!("{remedy} `openssl pkey -in {path} -out NEW`, and name the new file"),
+            ));
+        }
+        let key = PrivateKeyDer::from_pem_slice(&key).map_err(|why| wrong(&self.key, &why))?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -113,4 +122,10 @@ impl Tls {
         })?;
         Ok(TlsAcceptor::from(Arc::new(config)))
     }
+}
+
+/// Returns whether a key is encrypted: as PKCS #8 (RFC 5958), or with the headers of RFC 1421, as older tools write it.
+fn is_encrypted(key: &[u8]) -> bool {
+    let key = String::from_utf8_lossy(key);
+    key.contains("-----BEGIN ENCRYPTED PRIVATE KEY-----") || key.contains("Proc-Type: 4,ENCRYPTED")
 }
