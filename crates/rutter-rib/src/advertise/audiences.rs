@@ -413,7 +413,7 @@ impl Specs {
 
     fn new_number(&mut self) -> u32 {
         let number = self.end();
-        if number % CHUNK == 0 {
+        if number.is_multiple_of(CHUNK) {
             self.chunks.push(Vec::with_capacity(CHUNK));
         }
         self.chunks[number / CHUNK].push(None);
