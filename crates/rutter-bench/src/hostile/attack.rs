@@ -32,6 +32,10 @@ pub enum Attack {
     FlappingPaths,
     /// One member reads slowly, alone in its group, while another changes its routes all the time
     SlowReader,
+    /// One member reads steadily, as far behind as it may without being slow, while another changes its routes all the time
+    SteadyReader,
+    /// One member announces new prefixes and withdraws them, while another reads nothing
+    UnreadWithdrawals,
     /// Messages that are logged: ROUTE-REFRESH of a family that was not agreed
     LogLines,
     /// Sessions that are established and closed in a loop
@@ -46,6 +50,8 @@ pub enum Attack {
     MalformedUpdates,
     /// Each route has other action communities, so that it goes to other members than all others
     ManyAudiences,
+    /// Small UPDATEs, each with another two action communities
+    SmallAudiences,
     /// New path identifiers of a hundred prefixes all the time (RFC 7911)
     PathChurn,
     /// Connections in a loop, each with an OPEN full of capabilities and a NOTIFICATION of 4 KB
@@ -54,13 +60,15 @@ pub enum Attack {
 
 impl Attack {
     /// All attacks.
-    pub const ALL: [Attack; 15] = [
+    pub const ALL: [Attack; 18] = [
         Attack::RefreshSweep,
         Attack::RefreshUnread,
         Attack::CollidingAttributes,
         Attack::ManyPaths,
         Attack::FlappingPaths,
         Attack::SlowReader,
+        Attack::SteadyReader,
+        Attack::UnreadWithdrawals,
         Attack::LogLines,
         Attack::SessionFlaps,
         Attack::Churn,
@@ -68,6 +76,7 @@ impl Attack {
         Attack::EmptyUpdates,
         Attack::MalformedUpdates,
         Attack::ManyAudiences,
+        Attack::SmallAudiences,
         Attack::PathChurn,
         Attack::Handshakes,
     ];
@@ -87,10 +96,15 @@ impl Attack {
 
     /// The members that the attack needs, where `wanted` were asked for.
     pub(super) fn members(self, wanted: usize) -> usize {
-        match self {
-            Attack::SlowReader => wanted + 1,
-            _ => wanted,
-        }
+        wanted + usize::from(self.has_reader())
+    }
+
+    /// All attackers but the first only read, slowly or not at all.
+    fn has_reader(self) -> bool {
+        matches!(
+            self,
+            Attack::SlowReader | Attack::SteadyReader | Attack::UnreadWithdrawals
+        )
     }
 
     fn offer(self) -> Offer {
@@ -99,11 +113,11 @@ impl Attack {
             Attack::ManyPaths | Attack::FlappingPaths | Attack::PathChurn => ADD_PATH_BOTH.to_vec(),
             Attack::Handshakes => UNKNOWN_CAPABILITY.repeat(MANY_CAPABILITIES),
             // Another size of messages makes another group of clients.
-            Attack::SlowReader => EXTENDED_MESSAGE.to_vec(),
+            Attack::SlowReader | Attack::SteadyReader => EXTENDED_MESSAGE.to_vec(),
             _ => Vec::new(),
         };
-        let receive_buffer =
-            matches!(self, Attack::RefreshUnread | Attack::SlowReader).then_some(SMALL_BUFFER);
+        let is_slow = self == Attack::RefreshUnread || self.has_reader();
+        let receive_buffer = is_slow.then_some(SMALL_BUFFER);
         Offer {
             capabilities,
             receive_buffer,
@@ -140,13 +154,13 @@ impl<'a> Attacker<'a> {
         target: SocketAddr,
         (number, peer): (usize, &'a Peer),
         (attack, members): (Attack, &'a [Asn]),
-        (stop, sessions): (&'scope AtomicBool, &super::Sessions),
+        (stop, sessions, sent): (&'scope AtomicBool, &super::Sessions, &'scope AtomicU64),
         threads: &'scope Scope<'scope, '_>,
     ) -> io::Result<Attacker<'a>> {
-        let is_slow = attack == Attack::SlowReader && number > 0;
-        let offer = match attack {
-            Attack::SlowReader if !is_slow => Offer::default(),
-            _ => attack.offer(),
+        let is_slow = attack.has_reader() && number > 0;
+        let offer = match attack.has_reader() && !is_slow {
+            true => Offer::default(),
+            false => attack.offer(),
         };
         let mut session = Session::establish(target, peer, &offer)?;
         // The workload's routes have no path identifiers.
@@ -156,17 +170,27 @@ impl<'a> Attacker<'a> {
         sessions.add(session.try_clone()?);
         let mut reader = session.try_clone()?;
         threads.spawn(move || {
+            let mut received = 0;
             while !stop.load(Ordering::Acquire) {
+                let sent = sent.load(Ordering::Relaxed);
                 let read = match attack {
                     Attack::RefreshUnread => return,
+                    // It is sent the table before.
+                    Attack::UnreadWithdrawals if is_slow && sent > 0 => return,
+                    Attack::SteadyReader if is_slow && sent > 0 && received + STEADY_LAG > sent => {
+                        thread::sleep(Duration::from_millis(1));
+                        continue;
+                    }
                     Attack::SlowReader if is_slow => {
                         thread::sleep(Duration::from_millis(20));
                         reader.discard(SLOW_BYTES)
                     }
                     _ => reader.discard(1 << 16),
                 };
-                if !read.is_ok_and(|bytes| bytes > 0) {
-                    return;
+                match read {
+                    Ok(bytes) if bytes > 0 && sent > 0 => received += bytes as u64,
+                    Ok(bytes) if bytes > 0 => {}
+                    _ => return,
                 }
             }
         });
@@ -281,8 +305,16 @@ impl<'a> Attacker<'a> {
                     out.extend(self.update(&self.set(round * 200 + at), &[], &path(at, 7)));
                 }
             }
-            Attack::SlowReader if self.number > 0 => {}
-            Attack::SlowReader | Attack::Churn => {
+            attack if attack.has_reader() && self.number > 0 => {}
+            Attack::UnreadWithdrawals => {
+                for at in round * 8..(round + 1) * 8 {
+                    let prefixes = (0..500).flat_map(|index| prefix(at.wrapping_mul(500) + index));
+                    let prefixes: Vec<u8> = prefixes.collect();
+                    out.extend(self.update(&self.set(0), &[], &prefixes));
+                    out.extend(withdrawal(&prefixes));
+                }
+            }
+            Attack::SlowReader | Attack::SteadyReader | Attack::Churn => {
                 for at in 0..10 {
                     let prefixes = (0..100).flat_map(|index| prefix(at * 100 + index));
                     out.extend(self.update(&self.set(round), &[], &prefixes.collect::<Vec<u8>>()));
@@ -312,6 +344,13 @@ impl<'a> Attacker<'a> {
                 for at in round * 16..(round + 1) * 16 {
                     let actions = self.actions(at);
                     out.extend(self.update(&self.set(0), &actions, &prefix(at % 1_000)));
+                }
+            }
+            Attack::SmallAudiences => {
+                for at in round * 32..(round + 1) * 32 {
+                    let to = [300_000 + at % 1_000, 400_000 + at / 1_000];
+                    let actions = not_to(to.into_iter());
+                    out.extend(self.update(&self.set(0), &actions, &prefix(at % 200_000)));
                 }
             }
             Attack::PathChurn => {
@@ -367,16 +406,7 @@ impl<'a> Attacker<'a> {
             .filter(|(at, _)| is_chosen(at))
             .map(|(_, asn)| asn.0);
         let nobody = (0..MANY_COMMUNITIES).map(|at| 300_000 + number % 1_000 + at);
-        let mut value = Vec::new();
-        for to in members.chain(nobody) {
-            for part in [ROUTE_SERVER_ASN.0, 0, to] {
-                value.extend_from_slice(&part.to_be_bytes());
-            }
-        }
-        let mut attribute = vec![0xd0, LARGE_COMMUNITIES];
-        attribute.extend_from_slice(&(value.len() as u16).to_be_bytes());
-        attribute.extend_from_slice(&value);
-        attribute
+        not_to(members.chain(nobody))
     }
 
     /// An unknown transitive attribute. The attributes before it have 31 bytes: its bytes 48 to 55 of the block are a
@@ -398,6 +428,20 @@ impl<'a> Attacker<'a> {
         attribute.resize(3 + 40, 0);
         attribute
     }
+}
+
+/// Large communities by which a route does not go to these ASes.
+fn not_to(asns: impl Iterator<Item = u32>) -> Vec<u8> {
+    let mut value = Vec::new();
+    for to in asns {
+        for part in [ROUTE_SERVER_ASN.0, 0, to] {
+            value.extend_from_slice(&part.to_be_bytes());
+        }
+    }
+    let mut attribute = vec![0xd0, LARGE_COMMUNITIES];
+    attribute.extend_from_slice(&(value.len() as u16).to_be_bytes());
+    attribute.extend_from_slice(&value);
+    attribute
 }
 
 /// An UPDATE that withdraws these NLRI.
@@ -450,6 +494,9 @@ const RAPIDHASH_SECRET: u64 = 0x2d35_8dcc_aa6c_78a5;
 const SMALL_BUFFER: usize = 4_096;
 /// Bytes of each read of a slow reader: 185 kB/s.
 const SLOW_BYTES: usize = 3_700;
+/// The bytes by which a steady reader lags behind what the other member sends. Beyond 8 MB in its own memory Rutter calls a
+/// client slow; the kernel holds some, too.
+const STEADY_LAG: u64 = 9 << 20;
 const MANY_PATHS_ROUNDS: u32 = 600;
 /// Two seconds after the last path.
 const CLOSE_ROUND: u32 = MANY_PATHS_ROUNDS + 20;

@@ -205,7 +205,7 @@ fn play(
                 running.target,
                 member,
                 (attack, &members),
-                (&stop, &sessions),
+                (&stop, &sessions, &sent),
                 threads,
             )?);
         }
