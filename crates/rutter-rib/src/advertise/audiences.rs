@@ -74,8 +74,9 @@ struct Search {
     freed_to: usize,
 }
 
-/// The attribute sets that a call of a search may look at, on average: some microseconds.
-const SETS_A_CALL: usize = 256;
+/// The attribute sets that a call of a search may look at, on average. Each is a cache miss, and a peer may cause a call with
+/// every UPDATE.
+const SETS_A_CALL: usize = 16;
 
 /// The audiences that a call of a search may free.
 const FREED_A_CALL: usize = 16;
