@@ -71,7 +71,8 @@ impl Server {
 
 fn password(settings: &Database) -> Option<String> {
     let password = settings.password.as_ref()?;
-    Some(String::from_utf8_lossy(password.reveal()).into_owned())
+    let secret = password.current().ok()?;
+    Some(String::from_utf8_lossy(secret.reveal()).into_owned())
 }
 
 impl ComparedDatabase for Server {

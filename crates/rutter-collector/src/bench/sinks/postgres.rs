@@ -32,7 +32,7 @@ impl Server {
             .user(&settings.user);
         config.dbname(&settings.database);
         if let Some(password) = &settings.password {
-            config.password(password.reveal());
+            config.password(password.current()?.reveal());
         }
         let client = described(config.connect(NoTls))?;
         Ok(Self { settings, client })
@@ -58,7 +58,7 @@ impl Server {
         if let Some(password) = &settings.password {
             psql.env(
                 "PGPASSWORD",
-                String::from_utf8_lossy(password.reveal()).into_owned(),
+                String::from_utf8_lossy(password.current()?.reveal()).into_owned(),
             );
         }
         let output = psql.output().map_err(|why| format!("psql: {why}"))?;
