@@ -57,7 +57,7 @@ pub(super) struct Report<'a> {
 
 enum Phase {
     /// The station is sent the table, then every change.
-    Following(Changes),
+    Following(Box<Changes>),
     /// Changes were lost, so that the station is sent the table again at this time.
     Paused(Instant),
 }
@@ -188,7 +188,8 @@ impl<'a> Report<'a> {
         let report = self.settings.report;
         let with_best = report.loc_rib || report.adj_rib_out;
         self.policies = self.shared.policy_changes.load(Ordering::Relaxed);
-        self.phase = Phase::Following(Changes::begin(&self.shared.rib, with_best, pace(report)));
+        let changes = Changes::begin(&self.shared.rib, with_best, pace(report));
+        self.phase = Phase::Following(Box::new(changes));
         self.set(StationState::Loading);
         if report.loc_rib {
             write_loc_rib_up(&mut self.connection.out, &self.loc_rib);
