@@ -16,7 +16,7 @@ use crate::{
 /// The dynamic neighbors whose AS no section names, and whose IRR data are requested.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DynamicMembers {
-    /// Those that have data, among them some that have left.
+    /// The number with data, among them some that have left.
     pub count: usize,
     /// The most that have data. The routes of further ones are rejected.
     pub limit: usize,

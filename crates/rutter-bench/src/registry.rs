@@ -16,7 +16,7 @@ use crate::workload::{Route, Workload};
 /// The size of a registry.
 #[derive(Clone, Copy, Debug)]
 pub struct RegistrySize {
-    /// Members of the exchange, those that connect included.
+    /// Members of the exchange, connected ones included.
     pub members: usize,
     /// Registered prefixes of all members together.
     pub entries: usize,

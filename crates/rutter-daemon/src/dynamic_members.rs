@@ -75,7 +75,7 @@ fn change(shared: &Arc<Shared>, members: BTreeSet<Member>) {
     shared.flush();
 }
 
-/// The members beside those that are connected and have data.
+/// The members that are not connected, or have no data.
 #[derive(Default)]
 struct Members {
     /// The last AS of each address that has left, with the time.

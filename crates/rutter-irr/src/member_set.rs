@@ -30,7 +30,7 @@ impl SetRef {
 #[derive(Clone, Default, Debug)]
 pub(crate) struct SetPool {
     words: Vec<u16>,
-    /// The words that were in use when the pool was last built anew. Sets that are added later can leave others unused.
+    /// The words that were in use when the pool was last built as a whole. Sets that are added later can leave others unused.
     used: usize,
 }
 

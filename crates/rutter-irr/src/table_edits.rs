@@ -241,7 +241,7 @@ fn compare_rows<N: FamilyPrefix>(
     }
 }
 
-/// The rows behind those that state the same as the first.
+/// The rows behind the group that states the same as the first.
 #[inline]
 fn behind<N: FamilyPrefix>(rows: &[ListRow<N>]) -> &[ListRow<N>] {
     let mut behind = &rows[1..];

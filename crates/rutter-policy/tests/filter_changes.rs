@@ -215,7 +215,7 @@ fn equal_changes_have_one_number() {
     );
 }
 
-/// Communities that changes name, and those that routes have.
+/// Communities that changes name, and the communities of routes.
 const COMMUNITIES: [&str; 4] = ["64500:1", "64500:2", "64501:1", "64502:3"];
 
 fn changes() -> impl Strategy<Value = RouteChanges> {

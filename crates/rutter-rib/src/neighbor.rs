@@ -194,7 +194,7 @@ impl RouteCounts {
     }
 }
 
-/// The routes of a neighbor that are kept, and those that are not.
+/// The routes of a neighbor that are kept, and the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Intake {
     /// The number of routes that are kept.

@@ -328,7 +328,7 @@ impl Rib {
             .map_or_else(Default::default, |peer| peer.counts_by_family())
     }
 
-    /// The routes of a neighbor that are kept, and those that are not.
+    /// The routes of a neighbor that are kept, and the others.
     pub fn intake(&self, peer: PeerId) -> Intake {
         let topology = self.topology.read();
         topology

@@ -48,7 +48,7 @@ impl Peer {
         }
     }
 
-    /// The routes that are kept, and those that are not.
+    /// The routes that are kept, and the others.
     pub fn intake(&self) -> Intake {
         let limits = &self.neighbor.limits;
         let has_room = |family: Family| {

@@ -72,7 +72,7 @@ impl FeedPause {
     /// one must write nothing more.
     pub fn stand(&self, position: Result<FeedPosition, String>) -> bool {
         let mut stage = self.0.stage.lock();
-        // The request may have been withdrawn meanwhile.
+        // The request may have been withdrawn by now.
         if matches!(*stage, Stage::Requested) {
             *stage = Stage::Stands(position);
             self.0.changed.notify_all();

@@ -1,4 +1,4 @@
-//! Files that can be used, and those that cannot, with the reason.
+//! Files that can be used, and unusable ones with the reason.
 
 use std::fs;
 use std::path::{Path, PathBuf};

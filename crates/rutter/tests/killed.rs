@@ -25,7 +25,7 @@ const GRACEFUL_EVERY: u64 = 12;
 /// A request waits at most so long for its death, microseconds: one of these, because machines differ.
 const WAITS_US: [u64; 3] = [4_000, 40_000, 400_000];
 
-/// The number of a member, the prefixes that it announces, and those that it then holds.
+/// The number of a member, the prefixes that it announces, and the prefixes that it then holds.
 type Member = (u8, &'static [&'static str], &'static [&'static str]);
 
 /// The members by configuration, with the prefixes that each announces and then holds.

@@ -59,7 +59,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const STAGES: usize = 4;
 /// A stage with so few destinations is the last before. To send them takes milliseconds.
 const FEW_CHANGES: usize = 4_000;
-/// The time in which a collector's services must stand still. Meanwhile its neighbors wait.
+/// The time in which a collector's services must stand still. Its neighbors wait until then.
 const SERVICE_PATIENCE: Duration = Duration::from_secs(1);
 /// The time between two attempts.
 const RETRY: Duration = Duration::from_millis(50);
@@ -86,7 +86,7 @@ impl UpgradeDesk {
         *self.requests.lock() = None;
     }
 
-    /// Hands over to a new process and waits for the result. Both texts are for the operator.
+    /// Hands over to a new process and waits for the result. Both messages are for the operator.
     pub(crate) fn request(&self) -> Result<String, String> {
         let stops = || "the daemon stops".to_owned();
         let (reply, result) = mpsc::channel();

@@ -66,7 +66,7 @@ fn deferral(folder: &Folder) -> Option<SelectionDeferralRow> {
         })
 }
 
-/// The restart files, without those that are being written.
+/// The restart files that are complete.
 fn restart_files(folder: &Folder) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(&folder.0).expect("the folder");
     let paths = entries.map(|entry| entry.expect("an entry").path());

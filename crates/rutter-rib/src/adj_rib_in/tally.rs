@@ -36,7 +36,7 @@ impl Tally {
         self.accepted[epoch] += 1;
     }
 
-    /// Counts a held route whose state changes to one of perhaps another epoch.
+    /// Counts a held route whose state changes, also to one of another epoch.
     pub fn move_epoch(&mut self, held: &Route, state: State) {
         let (from, to) = (held.state.epoch(), state.epoch());
         if from != to {
@@ -53,7 +53,7 @@ impl Tally {
 #[derive(Default)]
 pub(crate) struct Limit {
     pub prefixes: Option<BlockAbove>,
-    /// Without those that wait to be removed.
+    /// Without routes that wait to be removed.
     pub held: u32,
     /// The epochs of the routes that wait to be removed.
     pub removing: EpochSet,

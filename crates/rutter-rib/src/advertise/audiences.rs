@@ -174,7 +174,7 @@ impl Audiences {
         self.search = Some(search);
     }
 
-    /// Looks at some audiences, and frees those that no set uses.
+    /// Looks at some audiences, and frees the unused ones.
     fn free_some(&mut self, mut search: Search) {
         let from = search.freed_to;
         let end = search.is_used.len().min(from + FREED_A_CALL);

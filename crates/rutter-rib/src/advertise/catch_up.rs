@@ -155,7 +155,7 @@ impl CatchUp {
         dirty.is_some_and(|dirty| dirty.may_hold(id))
     }
 
-    /// The number of remembered paths, each perhaps more than once.
+    /// The number of remembered paths, some more than once.
     #[cfg(test)]
     fn remembered(&self) -> usize {
         let held = self.remembered_paths.iter().flatten();

@@ -36,7 +36,7 @@ impl Rib {
     /// no refresh is requested, and only differences are sent. O(routes) for any number of neighbors, in slices;
     /// updates of peers pass in between.
     ///
-    /// A neighbor that was removed meanwhile is left out, also if another one has its id now.
+    /// A neighbor that was removed in the walk is left out, also if another one has its id now.
     ///
     /// `notify` is called when many differences have accumulated: flush there, so that clients receive them early.
     pub fn replace_neighbors(&self, changes: Vec<(PeerId, Neighbor)>, mut notify: impl FnMut()) {

@@ -72,7 +72,7 @@ pub(crate) fn read_files(settings: &IrrSettings, store: &mut IrrStore) {
 type ChangedFile<'a> = (FileKey, &'a Path, Option<FileStamp>);
 
 /// Reads files on all cores. The threads beside this one have a low priority, so that sessions do not wait for them. Their
-/// texts together have at most [`MAX_FILE`] bytes. Returns the contents in the order of the files.
+/// files together have at most [`MAX_FILE`] bytes. Returns the contents in the order of the files.
 fn read_all(files: &[ChangedFile<'_>]) -> Vec<Result<FileContent, String>> {
     let cores = available_parallelism().map_or(1, usize::from);
     let threads = cores.clamp(1, MAX_READERS).min(files.len());
@@ -188,7 +188,7 @@ fn dump(rows: PrefixOrigins) -> FileContent {
     }
 }
 
-/// The longest file in bytes, and all texts that are read at the same time.
+/// The longest file in bytes, and the bytes of all files that are read at the same time.
 const MAX_FILE: u64 = 512 << 20;
 /// The room of a file that seems to be shorter. Some file systems do not know the length.
 const SMALL_FILE: u64 = 1 << 20;

@@ -265,7 +265,7 @@ mod tests {
         assert_eq!(json.asns, [64_501]);
     }
 
-    /// Texts of a few characters that make prefixes and lines.
+    /// Strings of a few characters that make prefixes and lines.
     fn words() -> impl Strategy<Value = String> {
         let words = prop::sample::select(vec![
             "192.0.2.0/24",

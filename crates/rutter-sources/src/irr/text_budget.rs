@@ -1,8 +1,8 @@
-//! A bound on the bytes of all texts that threads hold at the same time.
+//! A bound on the bytes of all files that threads hold at the same time.
 
 use parking_lot::{Condvar, Mutex};
 
-/// Lets threads hold texts up to a sum of bytes. A thread whose text does not fit waits for the others.
+/// Lets threads hold files up to a sum of bytes. A thread whose file does not fit waits for the others.
 #[derive(Debug)]
 pub(crate) struct TextBudget {
     limit: u64,

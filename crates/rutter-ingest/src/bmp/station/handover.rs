@@ -145,7 +145,7 @@ impl TakenStation {
     }
 }
 
-/// Keeps the sockets for these addresses, and opens those that are missing.
+/// Keeps the sockets for these addresses, and opens the missing ones.
 fn inherit(
     addresses: &[SocketAddr],
     mut sockets: Vec<TcpListener>,
