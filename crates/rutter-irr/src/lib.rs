@@ -1,9 +1,12 @@
 //! IRR: route objects and the origins of members, and what they make of a route.
 //!
 //! [`IrrData`] is immutable. An [`IrrBuilder`] makes it from route objects with the AS numbers of each member, from
-//! flattened lists per member, or from both. [`IrrData::check`] judges a route in one look-up, without allocation.
-//! [`IrrData::find`] is the evidence of the same judgement. [`Changed`] lists the routes that a new set of data
-//! concerns; [`IrrBuilder::build_after`] makes new data from former ones and their differences. [`AsSetName`], [`OriginSet`] and [`PeeringDb`] read what operators and members write.
+//! flattened lists per member, or from both; [`IrrBuilder::build_after`] makes it from former data and their differences.
+//!
+//! [`IrrData::check`] judges a route in one look-up, without allocation. [`IrrData::find`] is the evidence of the same
+//! judgement. [`Changed`] lists the routes that a new set of data concerns.
+//!
+//! [`AsSetName`], [`OriginSet`] and [`PeeringDb`] read what operators and members write.
 //!
 //! ```
 //! use rutter_irr::{IrrBuilder, IrrKind, IrrMember, IrrRules, OriginState, PrefixState, RegisteredBy};
