@@ -1,8 +1,8 @@
 //! Back-pressure: while most clients have a backlog, the threads read little from neighbors that send much. While
 //! clients lag too far behind, they read nothing. They also read little from these while the table takes too much memory.
 
-use crate::peers::Peers;
 use crate::shared::Shared;
+use crate::thread_peers::ThreadPeers;
 
 /// The congestion of the table, as one thread sees it.
 #[derive(Default)]
@@ -20,7 +20,7 @@ const CHECK_MS: u64 = 20;
 impl Congestion {
     /// Updates the state from the table. Returns whether this thread has checked its lagging clients: then the other
     /// threads, which may sleep, must do the same.
-    pub(crate) fn update(&mut self, shared: &Shared, peers: &mut Peers, now_ms: u64) -> bool {
+    pub(crate) fn update(&mut self, shared: &Shared, peers: &mut ThreadPeers, now_ms: u64) -> bool {
         let rib = &shared.rib;
         let has_long_log = rib.has_long_log();
         self.congested = has_long_log && rib.congested();

@@ -24,11 +24,10 @@ use rutter_session::StopReason;
 use rutter_web::WebServer;
 
 use crate::apply::{self, Changes};
-use crate::bmp;
+use crate::bmp_report;
 use crate::connection::memory_file;
 use crate::control_socket::ControlSocket;
 use crate::dynamic_members;
-use crate::filter_sources::FilterSources;
 use crate::handover::{self, MovableServices, Program, UpgradeDesk};
 use crate::listener::{Acceptor, Listeners};
 use crate::logging::LogRing;
@@ -36,6 +35,7 @@ use crate::mailbox::{Command, Mailbox};
 use crate::memory_limits::MemoryLimits;
 use crate::mrt::Archive;
 use crate::neighbor_settings::NeighborSettings;
+use crate::outside_sources::OutsideSources;
 use crate::peer_table::{Change, PeerTable};
 use crate::reactor::{self, Reactor, WAKE};
 use crate::restart::{self, Restart, Stop};
@@ -170,7 +170,7 @@ impl Daemon {
             upgrades: UpgradeDesk::default(),
             small_shares_until_ms: AtomicU64::new(0),
             memory_limits: MemoryLimits::default(),
-            sources: FilterSources::default(),
+            sources: OutsideSources::default(),
             config: RwLock::new(Arc::new(config)),
             config_changes: AtomicU64::new(0),
         });
@@ -225,7 +225,7 @@ impl Prepared {
 impl Handle {
     fn spawn(&mut self, polls: Vec<Poll>) -> Result<(), StartError> {
         let config = Arc::clone(&self.shared.config.read());
-        FilterSources::start(&self.shared, &config).map_err(failed("sources of outside data"))?;
+        OutsideSources::start(&self.shared, &config).map_err(failed("sources of outside data"))?;
         self.open_control(&config)?;
         self.open_outlets(&config)?;
         self.begin_archive();
@@ -342,7 +342,7 @@ impl Handle {
 
     /// Begins to report to the BMP stations.
     fn open_stations(&self, config: &Config) -> Result<(), StartError> {
-        let started = bmp::change(&self.shared, &config.bmp_stations);
+        let started = bmp_report::change(&self.shared, &config.bmp_stations);
         started.map_err(failed("BMP stations"))
     }
 
@@ -492,7 +492,7 @@ impl Handle {
             let _ = thread.join();
         }
         let outlets = std::mem::take(&mut *self.shared.outlets.lock());
-        bmp::stop(&self.shared);
+        bmp_report::stop(&self.shared);
         outlets.archive.into_iter().for_each(Archive::stop);
         self.control.drain(..).for_each(ControlSocket::stop);
         let servers = outlets.metrics.into_iter().chain(outlets.web);
@@ -506,7 +506,7 @@ impl Handle {
             let _ = waker.wake();
         }
         let outlets = std::mem::take(&mut *self.shared.outlets.lock());
-        bmp::stop(&self.shared);
+        bmp_report::stop(&self.shared);
         outlets.archive.into_iter().for_each(Archive::stop);
         self.shared.upgrades.wait_for_answer();
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rutter_config::Config;
 use rutter_net::Asn;
 
-use crate::filter_sources::FilterSources;
+use crate::outside_sources::OutsideSources;
 use crate::privileges;
 use crate::reload;
 use crate::shared::Shared;
@@ -71,7 +71,7 @@ fn change(shared: &Arc<Shared>, members: BTreeSet<Member>) {
     let new = Arc::new(old.with_dynamic_members(members));
     *shared.config.write() = Arc::clone(&new);
     reload::renumber_dynamic(shared, &old, &new);
-    FilterSources::change_members(shared, &old, &new);
+    OutsideSources::change_members(shared, &old, &new);
     shared.flush();
 }
 

@@ -12,14 +12,14 @@
 //! control socket, metrics ─► Management ─► snapshots and published states; MRT ◄─ change feed
 //! ```
 //! I/O threads never wait for other threads. Other threads read published state, or post commands to a mailbox.
-//! The driver owns the neighbors (`Peers`), their timers (`Deadlines`), the read and the write queue, and the sockets
+//! The driver owns the neighbors (`ThreadPeers`), their timers (`Deadlines`), the read and the write queue, and the sockets
 //! that are about to close (`LingeringSockets`).
 
 mod allocator;
 mod ao_changes;
 mod apply;
 mod audit;
-mod bmp;
+mod bmp_report;
 mod commands;
 mod congestion;
 mod connection;
@@ -29,7 +29,6 @@ mod daemon;
 mod deadlines;
 mod dynamic_counts;
 mod dynamic_members;
-mod filter_sources;
 mod handover;
 mod irr_settings;
 mod key_changes;
@@ -47,10 +46,10 @@ mod mrt;
 mod neighbor_settings;
 mod offline_table;
 mod outbound_limits;
+mod outside_sources;
 mod peer;
 mod peer_log_limits;
 mod peer_table;
-mod peers;
 mod privileges;
 mod reactor;
 mod read_share;
@@ -67,6 +66,7 @@ mod sockopt;
 mod source_slot;
 mod status;
 mod stderr;
+mod thread_peers;
 mod transmitter;
 mod transport;
 mod wake_flag;

@@ -145,7 +145,7 @@ impl Backend for Management {
         snapshot: &Snapshot,
         each: &mut dyn FnMut(PreviewedRoute),
     ) -> Result<(), String> {
-        let refused = self.0.sources.refused(snapshot.filter_data());
+        let refused = self.0.sources.refused(snapshot.outside_data());
         let data = refused.ok_or("no data wait to be accepted; see `rutter show sources`")?;
         snapshot.preview(|_| PreviewedPolicy::Same, &data, each);
         Ok(())

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use rutter_api::SourceRow;
 use rutter_config::{Config, Neighbor};
-use rutter_policy::FilterData;
+use rutter_policy::OutsideData;
 use rutter_rib::{PeerId, Rib, TooManyNeighbors};
 use rutter_sources::irr::IrrSource;
 use rutter_sources::rpki::RpkiSource;
 use rutter_sources::unix_seconds;
 
 use crate::daemon::table_config;
-use crate::filter_sources;
 use crate::neighbor_settings::NeighborSettings;
+use crate::outside_sources;
 use crate::source_slot;
 
 /// The table that a daemon with a configuration would have, before the first session.
@@ -43,10 +43,10 @@ impl OfflineTable {
     /// If the configuration has more neighbors than a table can hold.
     pub fn new(config: &Config) -> Result<Self, TooManyNeighbors> {
         let rib = Rib::new(table_config(config, 1));
-        let mut data = FilterData::default();
+        let mut data = OutsideData::default();
         let mut status = source_slot::read::<RpkiSource>(config, &mut data);
         status.extend(source_slot::read::<IrrSource>(config, &mut data));
-        rib.replace_filter_data(Arc::new(data), || {});
+        rib.replace_outside_data(Arc::new(data), || {});
         let add = |neighbor: &Neighbor| {
             let settings = NeighborSettings::new(config, neighbor);
             Ok(OfflineNeighbor {
@@ -61,7 +61,7 @@ impl OfflineTable {
         Ok(OfflineTable {
             neighbors,
             sources: rows
-                .map(|status| filter_sources::row(status, now))
+                .map(|status| outside_sources::row(status, now))
                 .collect(),
             rib,
         })

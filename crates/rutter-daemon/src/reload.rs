@@ -13,11 +13,11 @@ use rutter_policy::{ExportPolicy, ImportPolicy};
 use rutter_rib::{PeerId, PreviewedPolicy, PreviewedRoute, Snapshot};
 use rutter_web::WebServer;
 
-use crate::bmp;
-use crate::filter_sources::FilterSources;
+use crate::bmp_report;
 use crate::logging;
 use crate::mrt::Archive;
 use crate::neighbor_settings::NeighborSettings;
+use crate::outside_sources::OutsideSources;
 use crate::peer_table::Change;
 use crate::shared::{Shared, unix_us};
 use crate::status::PeerStatus;
@@ -54,7 +54,8 @@ pub(crate) fn preview(
         Some(held) => previewed_policy(&new, &held.neighbor),
         None => PreviewedPolicy::Same,
     };
-    let data = FilterSources::preview(&new, snapshot.filter_data()).map_err(ReloadError::Other)?;
+    let data =
+        OutsideSources::preview(&new, snapshot.outside_data()).map_err(ReloadError::Other)?;
     snapshot.preview(policy_of, &data, each);
     Ok(())
 }
@@ -116,12 +117,12 @@ pub(crate) fn put_in_force(
     let diff = rutter_config::diff(&old, &new);
     apply(shared, &old, &new, &diff);
     change_outlets(shared, &old, &new, outlets);
-    FilterSources::change(shared, &old, &new);
+    OutsideSources::change(shared, &old, &new);
     shared.flush();
     if changes_advertised(&old, &new, &diff) {
         shared.policy_changes.fetch_add(1, Ordering::Relaxed);
     }
-    if let Err(error) = bmp::change(shared, &new.bmp_stations) {
+    if let Err(error) = bmp_report::change(shared, &new.bmp_stations) {
         tracing::error!(%error, "cannot report to a BMP station");
     }
     let mut loaded = shared.loaded.lock();

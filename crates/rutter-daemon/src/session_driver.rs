@@ -23,8 +23,8 @@ use crate::key_changes::KeyChanges;
 use crate::lingering::LingeringSockets;
 use crate::peer::{EndCause, Peer};
 use crate::peer_log_limits::PeerLogLimits;
-use crate::peers::Peers;
 use crate::shared::{Shared, unix_us};
+use crate::thread_peers::ThreadPeers;
 use crate::transport;
 use crate::write_queue::WriteQueue;
 
@@ -35,7 +35,7 @@ pub(crate) struct SessionDriver {
     pub(crate) shared: Arc<Shared>,
     registry: Registry,
     thread: usize,
-    pub(crate) peers: Peers,
+    pub(crate) peers: ThreadPeers,
     pub(crate) deadlines: Deadlines,
     /// The connections whose sockets may have input.
     pub(crate) read_queue: Vec<ConnectionKey>,
@@ -68,7 +68,7 @@ impl SessionDriver {
             shared,
             registry,
             thread,
-            peers: Peers::default(),
+            peers: ThreadPeers::default(),
             deadlines: Deadlines::default(),
             read_queue: Vec::new(),
             write_queue: WriteQueue::default(),

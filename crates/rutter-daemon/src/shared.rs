@@ -14,8 +14,7 @@ use rutter_rib::Rib;
 use rutter_web::WebServer;
 
 use crate::apply::Changes;
-use crate::bmp::Stations;
-use crate::filter_sources::FilterSources;
+use crate::bmp_report::Stations;
 use crate::handover::{MovableServices, UpgradeDesk};
 use crate::listener::Listeners;
 use crate::logging::LogRing;
@@ -23,6 +22,7 @@ use crate::mailbox::{Command, Mailbox};
 use crate::memory_limits::MemoryLimits;
 use crate::mrt::Archive;
 use crate::neighbor_settings::NeighborSettings;
+use crate::outside_sources::OutsideSources;
 use crate::peer_table::{Change, PeerTable, Recorded, Run};
 use crate::reactor::Reactor;
 use crate::restart::Restart;
@@ -69,7 +69,7 @@ pub(crate) struct Shared {
     /// The limit on the memory of the table.
     pub(crate) memory_limits: MemoryLimits,
     /// The sources of outside data.
-    pub(crate) sources: FilterSources,
+    pub(crate) sources: OutsideSources,
     /// The services of a collector, in a collector.
     pub(crate) collected: OnceLock<Arc<dyn CollectorServices>>,
     /// The same, for a hand-over. A collector that still starts has none.

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use rutter_api::SourceAction;
 use rutter_config::{Config, Rpki};
 use rutter_irr::IrrData;
-use rutter_policy::FilterData;
+use rutter_policy::OutsideData;
 use rutter_sources::irr::{IrrSettings, IrrSource};
 use rutter_sources::rpki::{LiveRpkiData, RpkiSettings, RpkiSource};
 use rutter_sources::{Source, SourceStatus};
@@ -18,13 +18,13 @@ use crate::irr_settings::irr_settings;
 use crate::shared::Shared;
 
 /// A source that the configuration file has a section for. A new source implements this, and is a field of
-/// [`FilterSources`](crate::filter_sources::FilterSources).
+/// [`OutsideSources`](crate::outside_sources::OutsideSources).
 pub(crate) trait ConfiguredSource: Source + Send + 'static {
     /// The settings in the configuration; `None` without its section.
     fn settings(config: &Config) -> Option<Self::Settings>;
 
     /// Replaces the source's part of the outside data. `None` removes it.
-    fn put(data: &mut FilterData, new: Option<Self::Data>);
+    fn put(data: &mut OutsideData, new: Option<Self::Data>);
 
     /// The data that wait for an operator.
     fn refused(&self) -> Option<Self::Data>;
@@ -38,7 +38,7 @@ impl ConfiguredSource for RpkiSource {
         config.rpki.as_ref().map(rpki_settings)
     }
 
-    fn put(data: &mut FilterData, new: Option<LiveRpkiData>) {
+    fn put(data: &mut OutsideData, new: Option<LiveRpkiData>) {
         let live = new.unwrap_or_default();
         data.vrps = live.vrps;
         data.aspas = live.aspas;
@@ -59,7 +59,7 @@ impl ConfiguredSource for IrrSource {
         irr_settings(config)
     }
 
-    fn put(data: &mut FilterData, new: Option<Arc<IrrData>>) {
+    fn put(data: &mut OutsideData, new: Option<Arc<IrrData>>) {
         data.irr = new;
     }
 
@@ -117,7 +117,7 @@ pub(crate) trait Slot {
     fn act(&self, action: SourceAction) -> bool;
 
     /// Puts the data into `data` that wait for an operator. Returns whether there are any.
-    fn put_refused(&self, data: &mut FilterData) -> bool;
+    fn put_refused(&self, data: &mut OutsideData) -> bool;
 }
 
 impl<S: ConfiguredSource> Slot for SourceSlot<S> {
@@ -184,7 +184,7 @@ impl<S: ConfiguredSource> Slot for SourceSlot<S> {
         true
     }
 
-    fn put_refused(&self, data: &mut FilterData) -> bool {
+    fn put_refused(&self, data: &mut OutsideData) -> bool {
         let slot = self.0.lock();
         let refused = slot.as_ref().and_then(ConfiguredSource::refused);
         let waits = refused.is_some();
@@ -198,7 +198,7 @@ impl<S: ConfiguredSource> Slot for SourceSlot<S> {
 /// Reads the files and the last good copy of a source into the data; nothing without its section.
 pub(crate) fn read<S: ConfiguredSource>(
     config: &Config,
-    data: &mut FilterData,
+    data: &mut OutsideData,
 ) -> Vec<SourceStatus> {
     let Some(settings) = S::settings(config) else {
         return Vec::new();

@@ -7,14 +7,14 @@ use rutter_rpki::{PathState, Rov, Vrps};
 
 use crate::class::IrrPrefix;
 use crate::{
-    AttrVerdict, CheckAction, Class, FilterData, ImportSettings, RejectReason, RouteVerdict,
+    AttrVerdict, CheckAction, Class, ImportSettings, OutsideData, RejectReason, RouteVerdict,
 };
 
 /// The checks of outside data for the routes of one neighbor, prepared for many of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DataChecks<'a> {
     settings: &'a ImportSettings,
-    data: &'a FilterData,
+    data: &'a OutsideData,
     /// The checks by IRR data, where the neighbor is compared with them and they have it.
     irr: Option<MemberChecks<'a>>,
     /// There are IRR data, but none for the neighbor. Before the first data nothing is known of anybody, and no route is
@@ -49,7 +49,7 @@ pub(crate) struct Subject {
 }
 
 impl<'a> DataChecks<'a> {
-    pub(crate) fn new(settings: &'a ImportSettings, data: &'a FilterData) -> Self {
+    pub(crate) fn new(settings: &'a ImportSettings, data: &'a OutsideData) -> Self {
         let compared = settings.irr_member();
         let known = compared.zip(data.irr.as_deref());
         let irr = known.and_then(|(member, irr)| irr.of_member(member, settings.peer_asn.0));

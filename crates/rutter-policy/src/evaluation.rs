@@ -6,7 +6,7 @@ use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 use rutter_rpki::Vrps;
 
 use crate::data_checks::{DataChecks, DataPlaces};
-use crate::{AttrVerdict, FilterData, ImportPolicy, RejectReason, RouteVerdict};
+use crate::{AttrVerdict, ImportPolicy, OutsideData, RejectReason, RouteVerdict};
 
 /// The number of routes that one call evaluates side by side.
 pub const LANES: usize = 32;
@@ -16,7 +16,7 @@ pub const LANES: usize = 32;
 #[derive(Clone, Copy, Debug)]
 pub struct Evaluation<'a> {
     policy: &'a ImportPolicy,
-    data: &'a FilterData,
+    data: &'a OutsideData,
     checks: DataChecks<'a>,
 }
 
@@ -64,7 +64,7 @@ impl DataPrefix for Ipv6Prefix {
 }
 
 impl<'a> Evaluation<'a> {
-    pub(crate) fn new(policy: &'a ImportPolicy, data: &'a FilterData) -> Self {
+    pub(crate) fn new(policy: &'a ImportPolicy, data: &'a OutsideData) -> Self {
         Evaluation {
             policy,
             data,

@@ -16,8 +16,8 @@ use crate::path_checks::PathChecks;
 use crate::path_verification;
 use crate::prefix_match::{GLOBAL_UNICAST, MARTIANS_V4, MARTIANS_V6};
 use crate::{
-    BOGONS_V4, BOGONS_V6, COMBINATIONS, CheckAction, FilterData, FilterDecision, ImportPolicy,
-    ImportRule, ImportSettings, NextHop, OtcIngress, PrefixMatch, RejectReason, RouteVerdict,
+    BOGONS_V4, BOGONS_V6, COMBINATIONS, CheckAction, FilterDecision, ImportPolicy, ImportRule,
+    ImportSettings, NextHop, OtcIngress, OutsideData, PrefixMatch, RejectReason, RouteVerdict,
     RuleSet, otc_on_receive,
 };
 
@@ -42,7 +42,7 @@ fn push(out: &mut Findings, reason: RejectReason, evidence: impl Into<String>) {
 /// Returns all findings. The reason that the compiled checks return comes first.
 pub(crate) fn collect(
     policy: &ImportPolicy,
-    data: &FilterData,
+    data: &OutsideData,
     prefix: Prefix,
     attributes: &Attributes<'_>,
     next_hop: NextHop,
@@ -67,7 +67,7 @@ pub(crate) fn collect(
 
 fn all(
     policy: &ImportPolicy,
-    data: &FilterData,
+    data: &OutsideData,
     prefix: Prefix,
     attributes: &Attributes<'_>,
     next_hop: NextHop,
@@ -119,7 +119,7 @@ fn all(
 
 fn filter_findings(
     settings: &ImportSettings,
-    data: &FilterData,
+    data: &OutsideData,
     subject: &Subject,
     rules: RuleSet,
     out: &mut Findings,
@@ -242,7 +242,7 @@ fn role_findings(settings: &ImportSettings, attributes: &Attributes<'_>, out: &m
 
 fn data_findings(
     settings: &ImportSettings,
-    data: &FilterData,
+    data: &OutsideData,
     (checks, subject): (&DataChecks<'_>, &Subject),
     out: &mut Findings,
 ) {
@@ -269,7 +269,7 @@ fn data_findings(
 
 fn aspa_findings(
     settings: &ImportSettings,
-    data: &FilterData,
+    data: &OutsideData,
     attributes: &Attributes<'_>,
     out: &mut Findings,
 ) {
@@ -284,7 +284,7 @@ fn aspa_findings(
 
 fn irr_findings(
     settings: &ImportSettings,
-    data: &FilterData,
+    data: &OutsideData,
     (checks, subject): (&DataChecks<'_>, &Subject),
     state: Option<Rov>,
     out: &mut Findings,

@@ -14,9 +14,9 @@ use crate::origin_state_community;
 use crate::path_checks::PathChecks;
 use crate::path_verification;
 use crate::{
-    Class, Combinations, Evaluation, FilterData, FilterDecision, Finding, ImportRule,
-    ImportSettings, NextHop, NextHopRule, OtcIngress, RejectReason, RouteVerdict, RuleSet,
-    findings, otc_on_receive,
+    Class, Combinations, Evaluation, FilterDecision, Finding, ImportRule, ImportSettings, NextHop,
+    NextHopRule, OtcIngress, OutsideData, RejectReason, RouteVerdict, RuleSet, findings,
+    otc_on_receive,
 };
 
 /// The verdict on an attribute set.
@@ -108,7 +108,7 @@ impl ImportPolicy {
     /// Evaluates the checks that depend on attributes alone, and compares the path with the ASPAs of `data`.
     pub fn check_attributes(
         &self,
-        data: &FilterData,
+        data: &OutsideData,
         attributes: &Attributes<'_>,
         next_hop: NextHop,
         family: Family,
@@ -246,7 +246,7 @@ impl ImportPolicy {
     }
 
     /// The policy under one set of outside data, prepared for many routes.
-    pub fn under<'a>(&'a self, data: &'a FilterData) -> Evaluation<'a> {
+    pub fn under<'a>(&'a self, data: &'a OutsideData) -> Evaluation<'a> {
         Evaluation::new(self, data)
     }
 
@@ -254,7 +254,7 @@ impl ImportPolicy {
     #[inline]
     pub fn judge(
         &self,
-        data: &FilterData,
+        data: &OutsideData,
         prefix: Prefix,
         attributes: &AttrVerdict,
     ) -> RouteVerdict {
@@ -275,7 +275,7 @@ impl ImportPolicy {
     #[inline]
     pub fn conclude(
         &self,
-        data: &FilterData,
+        data: &OutsideData,
         prefix: Prefix,
         attributes: &AttrVerdict,
         reject: Option<RejectReason>,
@@ -290,7 +290,7 @@ impl ImportPolicy {
     #[inline]
     pub(crate) fn conclude_by(
         &self,
-        data: &FilterData,
+        data: &OutsideData,
         prefix: Prefix,
         attributes: &AttrVerdict,
         reject: Option<RejectReason>,
@@ -306,7 +306,7 @@ impl ImportPolicy {
     /// Lets the operator's filters decide on a route that the checks accept.
     fn filter(
         &self,
-        data: &FilterData,
+        data: &OutsideData,
         prefix: Prefix,
         attributes: &AttrVerdict,
         verdict: RouteVerdict,
@@ -322,7 +322,7 @@ impl ImportPolicy {
 
     fn filter_decision(
         &self,
-        data: &FilterData,
+        data: &OutsideData,
         prefix: Prefix,
         attributes: &AttrVerdict,
     ) -> FilterDecision {
@@ -365,9 +365,9 @@ impl ImportPolicy {
     }
 
     /// Describes what the operator's filters change in a route that the policy accepts: one line for each rule.
-    pub fn filter_changes(
+    pub fn outside_data_changes(
         &self,
-        data: &FilterData,
+        data: &OutsideData,
         prefix: Prefix,
         attributes: &Attributes<'_>,
         next_hop: NextHop,
@@ -387,7 +387,7 @@ impl ImportPolicy {
     /// methods return comes first.
     pub fn all_reasons(
         &self,
-        data: &FilterData,
+        data: &OutsideData,
         prefix: Prefix,
         attributes: &Attributes<'_>,
         next_hop: NextHop,

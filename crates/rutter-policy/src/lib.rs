@@ -20,8 +20,6 @@ mod evaluation;
 mod export_policy;
 mod family_checks;
 mod filter;
-mod filter_changes;
-mod filter_data;
 mod findings;
 mod import_policy;
 mod import_settings;
@@ -30,6 +28,8 @@ mod next_hop;
 mod notation;
 mod only_to_customer;
 mod origin_state_community;
+mod outside_data;
+mod outside_data_changes;
 mod path_checks;
 mod path_verification;
 mod prefix_match;
@@ -54,8 +54,6 @@ pub use filter::{
     FilterDefault, FilterRule, MAX_PREPEND, MedChange, ParsePatternError, PathLength, PrefixList,
     RemovedCommunities, RouteChanges, RuleSet, Trial, TrialRoute,
 };
-pub use filter_changes::FilterChanges;
-pub use filter_data::FilterData;
 pub use findings::Finding;
 pub use import_policy::{AttrVerdict, ImportPolicy};
 pub use import_settings::{ImportRule, ImportSettings, LengthRange, TRANSIT_FREE};
@@ -63,6 +61,8 @@ pub use marked_prefixes::MarkedPrefixes;
 pub use next_hop::{NextHop, NextHopRule};
 pub use notation::{ExtendedKind, Field, Notation, ParseNotationError};
 pub use only_to_customer::{OtcEgress, OtcIngress, Role, otc_on_receive, otc_on_send};
+pub use outside_data::OutsideData;
+pub use outside_data_changes::OutsideDataChanges;
 pub use prefix_match::{BOGONS_V4, BOGONS_V6, PrefixMatch};
 pub use recipient::Recipient;
 pub use reject_reason::RejectReason;

@@ -3,12 +3,12 @@
 use rutter_rpki::{PathExplanation, PathVerdict, ReceivedPath};
 use rutter_wire::attr::AsPath;
 
-use crate::{FilterData, ImportSettings};
+use crate::{ImportSettings, OutsideData};
 
 /// Verifies a path; an absent one counts as empty. `None` if the policy verifies no paths, or without ASPAs.
 pub(crate) fn verify(
     settings: &ImportSettings,
-    data: &FilterData,
+    data: &OutsideData,
     path: Option<AsPath<'_>>,
 ) -> Option<PathVerdict> {
     let relation = settings.path_relation()?;
@@ -25,7 +25,7 @@ pub(crate) fn verify(
 /// Describes why a path is invalid, if it is.
 pub(crate) fn explain(
     settings: &ImportSettings,
-    data: &FilterData,
+    data: &OutsideData,
     path: Option<AsPath<'_>>,
 ) -> Option<String> {
     let aspas = data.aspas.as_ref()?;

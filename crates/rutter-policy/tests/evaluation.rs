@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use rutter_irr::{IrrBuilder, IrrKind, IrrMember, IrrRules, ListEntry};
 use rutter_net::{Asn, Ipv4Prefix, Ipv6Prefix, Prefix};
 use rutter_policy::{
-    AttrVerdict, CheckAction, Class, CustomMarks, DataPrefix, FilterData, ImportPolicy,
-    ImportSettings, LANES, RejectReason, RouteVerdict,
+    AttrVerdict, CheckAction, Class, CustomMarks, DataPrefix, ImportPolicy, ImportSettings, LANES,
+    OutsideData, RejectReason, RouteVerdict,
 };
 use rutter_rpki::{PathState, Rov, Vrp, Vrps};
 
@@ -34,7 +34,7 @@ fn rows() -> impl Strategy<Value = Vec<Row>> {
     vec((any_prefix(), 0_u32..6, 0_u8..3), 0..60)
 }
 
-fn data(rows: &[Row], rules: Option<IrrRules>) -> FilterData {
+fn data(rows: &[Row], rules: Option<IrrRules>) -> OutsideData {
     let of_kind = |wanted: u8| rows.iter().filter(move |(.., kind)| *kind == wanted);
     let vrp = |(prefix, asn, _): &Row| Vrp {
         prefix: *prefix,
@@ -56,7 +56,7 @@ fn data(rows: &[Row], rules: Option<IrrRules>) -> FilterData {
     for (prefix, origin, _) in of_kind(1) {
         builder.add_route_object(*prefix, *origin, IrrKind::RouteObject, source);
     }
-    FilterData {
+    OutsideData {
         vrps: Some(Arc::new(Vrps::from_vrps(of_kind(0).map(vrp)).unwrap())),
         irr: Some(Arc::new(builder.build().unwrap())),
         aspas: None,
@@ -116,7 +116,7 @@ fn attributes() -> impl Strategy<Value = AttrVerdict> {
 
 fn together<K: DataPrefix>(
     policy: &ImportPolicy,
-    data: &FilterData,
+    data: &OutsideData,
     routes: &[(K, AttrVerdict)],
 ) -> Vec<RouteVerdict> {
     let evaluation = policy.under(data);
@@ -136,7 +136,7 @@ fn together<K: DataPrefix>(
 
 fn one_by_one<K: DataPrefix>(
     policy: &ImportPolicy,
-    data: &FilterData,
+    data: &OutsideData,
     routes: &[(K, AttrVerdict)],
 ) -> Vec<RouteVerdict> {
     let conclude = |(prefix, attributes): &(K, AttrVerdict)| {

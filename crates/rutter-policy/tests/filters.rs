@@ -9,7 +9,7 @@ use route::{Route, addr, with};
 use rutter_net::{Asn, Family, Prefix};
 use rutter_policy::{
     AsPathList, CommunityList, CommunityPattern, Conditions, Filter, FilterAction, FilterChain,
-    FilterData, FilterDefault, FilterRule, ImportPolicy, ImportRule, ImportSettings, NextHop,
+    FilterDefault, FilterRule, ImportPolicy, ImportRule, ImportSettings, NextHop, OutsideData,
     PathLength, PrefixList, PrefixMatch, RejectReason, RouteChanges, RouteVerdict,
 };
 use rutter_rpki::{Rov, Vrp, VrpsBuilder};
@@ -71,7 +71,7 @@ fn prefix(text: &str) -> Prefix {
 }
 
 /// The verdict, and the evidence against the route. The compiled filters and the evidence must agree.
-fn judge(settings: &ImportSettings, data: &FilterData, route: &Route, to: &str) -> (bool, String) {
+fn judge(settings: &ImportSettings, data: &OutsideData, route: &Route, to: &str) -> (bool, String) {
     let policy = ImportPolicy::new(settings.clone());
     let next_hop = NextHop::from(addr("192.0.2.11"));
     let family = prefix(to).family();
@@ -87,7 +87,7 @@ fn judge(settings: &ImportSettings, data: &FilterData, route: &Route, to: &str) 
 }
 
 fn accepts(filters: Vec<Arc<Filter>>, route: &Route, to: &str) -> bool {
-    judge(&settings(filters), &FilterData::default(), route, to).0
+    judge(&settings(filters), &OutsideData::default(), route, to).0
 }
 
 /// A filter that accepts only routes with these conditions.
@@ -271,7 +271,7 @@ fn the_first_rule_that_decides_counts_and_names_itself() {
     );
     let chain = settings(vec![customers]);
     let evidence = |path: &str| {
-        let data = FilterData::default();
+        let data = OutsideData::default();
         judge(&chain, &data, &Route::path(path), "193.0.0.0/21")
     };
     assert_eq!(evidence("2"), (true, String::new()));
@@ -326,16 +326,16 @@ fn validation_states_are_those_of_the_data_in_force() {
     };
     let mut vrps = VrpsBuilder::new();
     vrps.add(vrp).unwrap();
-    let data = FilterData {
+    let data = OutsideData {
         vrps: Some(Arc::new(vrps.build())),
-        ..FilterData::default()
+        ..OutsideData::default()
     };
     assert!(judge(&settings, &data, &Route::path("7"), "193.0.0.0/21").0);
     assert!(!judge(&settings, &data, &Route::path("8"), "193.0.0.0/21").0);
     assert!(
         judge(
             &settings,
-            &FilterData::default(),
+            &OutsideData::default(),
             &Route::path("8"),
             "193.0.0.0/21"
         )
@@ -350,7 +350,7 @@ fn filters_see_only_what_the_checks_accept() {
     let policy = ImportPolicy::new(settings(vec![all]));
     let verdict = with(&route, |attributes| {
         let next_hop = NextHop::from(addr("192.0.2.11"));
-        let data = FilterData::default();
+        let data = OutsideData::default();
         let of_set = policy.check_attributes(&data, attributes, next_hop, Family::Ipv4Unicast);
         policy.judge(&data, prefix("193.0.0.0/21"), &of_set)
     });

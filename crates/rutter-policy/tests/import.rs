@@ -5,7 +5,7 @@ mod route;
 use route::{Route, addr, with};
 use rutter_net::{Asn, Family, PerFamily, Prefix};
 use rutter_policy::{
-    AttrVerdict, FilterData, ImportPolicy, ImportRule, ImportSettings, NextHop, NextHopRule,
+    AttrVerdict, ImportPolicy, ImportRule, ImportSettings, NextHop, NextHopRule, OutsideData,
     PrefixMatch, RejectReason, Role,
 };
 
@@ -34,14 +34,14 @@ fn verdict(settings: ImportSettings, route: &Route, next_hop: &str) -> AttrVerdi
     let next_hop = NextHop::from(addr(next_hop));
     with(route, |attributes| {
         let verdict = policy.check_attributes(
-            &FilterData::default(),
+            &OutsideData::default(),
             attributes,
             next_hop,
             Family::Ipv4Unicast,
         );
         let prefix = "193.0.0.0/21".parse().unwrap();
         let all = policy.all_reasons(
-            &FilterData::default(),
+            &OutsideData::default(),
             prefix,
             attributes,
             next_hop,
@@ -211,7 +211,7 @@ fn a_link_local_next_hop_beside_a_global_one_is_tolerated() {
     };
     with(&Route::path("3333"), |attributes| {
         let verdict = policy.check_attributes(
-            &FilterData::default(),
+            &OutsideData::default(),
             attributes,
             next_hop,
             Family::Ipv6Unicast,
@@ -417,7 +417,7 @@ fn every_reason_comes_with_its_evidence() {
     let prefix = "10.1.0.0/25".parse().unwrap();
     let found = with(&route, |attributes| {
         policy.all_reasons(
-            &FilterData::default(),
+            &OutsideData::default(),
             prefix,
             attributes,
             next_hop,

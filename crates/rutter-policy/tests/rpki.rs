@@ -7,20 +7,20 @@ use std::sync::Arc;
 use route::{Route, addr, with};
 use rutter_net::{Asn, Family};
 use rutter_policy::{
-    CheckAction, Class, FilterData, ImportPolicy, ImportSettings, NextHop, NextHopRule,
+    CheckAction, Class, ImportPolicy, ImportSettings, NextHop, NextHopRule, OutsideData,
     RejectReason, RouteVerdict,
 };
 use rutter_rpki::{PathState, Relation, Rov, RpkiData};
 
 /// AS 3333 may originate 193.0.0.0/21. It is the provider of AS 65; AS 66 has no ASPA.
-fn data() -> FilterData {
+fn data() -> OutsideData {
     let json = br#"{"roas":[{"asn":3333,"prefix":"193.0.0.0/21","maxLength":21}],
         "aspas":[{"customer":"AS65","providers":["AS3333"]},{"customer":"AS3333","providers":["AS0"]}]}"#;
     let parsed = RpkiData::parse(json).unwrap();
-    FilterData {
+    OutsideData {
         vrps: parsed.vrps.map(Arc::new),
         aspas: parsed.aspas.map(Arc::new),
-        ..FilterData::default()
+        ..OutsideData::default()
     }
 }
 
@@ -47,7 +47,7 @@ fn internal() -> ImportSettings {
 }
 
 /// The verdict on a route of 193.0.0.0/21, with the evidence against it.
-fn judge(settings: &ImportSettings, data: &FilterData, route: &Route) -> (RouteVerdict, String) {
+fn judge(settings: &ImportSettings, data: &OutsideData, route: &Route) -> (RouteVerdict, String) {
     let policy = ImportPolicy::new(settings.clone());
     let next_hop = NextHop::from(addr("192.0.2.11"));
     let prefix = "193.0.0.0/21".parse().unwrap();
@@ -65,7 +65,7 @@ fn judge(settings: &ImportSettings, data: &FilterData, route: &Route) -> (RouteV
     })
 }
 
-fn class(settings: &ImportSettings, data: &FilterData, route: &Route) -> Class {
+fn class(settings: &ImportSettings, data: &OutsideData, route: &Route) -> Class {
     match judge(settings, data, route).0 {
         RouteVerdict::Accepted { class, .. } => class,
         RouteVerdict::Rejected(reason) => panic!("{reason}"),
@@ -118,7 +118,7 @@ fn marks_have_the_state_of_the_path_and_a_policy_without_marks_has_none() {
         ..neighbor()
     };
     assert!(class(&rejecting, &data(), &route).is_plain());
-    let none = FilterData::default();
+    let none = OutsideData::default();
     assert!(class(&marking, &none, &route).is_plain(), "no ASPAs");
 }
 
@@ -184,9 +184,9 @@ fn the_state_that_an_ibgp_neighbor_sends_counts_as_our_own() {
     };
     let found = class(&deaf, &data(), &with_states(&[0]));
     assert_eq!(found.origin, Some(Rov::Invalid));
-    let without_data = class(&internal(), &FilterData::default(), &with_states(&[1]));
+    let without_data = class(&internal(), &OutsideData::default(), &with_states(&[1]));
     assert_eq!(without_data.origin, Some(Rov::NotFound));
-    let neither = class(&internal(), &FilterData::default(), &with_states(&[]));
+    let neither = class(&internal(), &OutsideData::default(), &with_states(&[]));
     assert_eq!(neither.origin, None);
 }
 
@@ -196,7 +196,7 @@ fn a_route_that_the_neighbor_calls_invalid_is_rejected_with_that_as_evidence() {
         rpki_invalid: CheckAction::Reject,
         ..internal()
     };
-    let (verdict, evidence) = judge(&settings, &FilterData::default(), &with_states(&[2]));
+    let (verdict, evidence) = judge(&settings, &OutsideData::default(), &with_states(&[2]));
     assert_eq!(verdict, RouteVerdict::Rejected(RejectReason::RpkiInvalid));
     assert_eq!(
         evidence,

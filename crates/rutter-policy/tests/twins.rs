@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use route::{Route, addr, with};
 use rutter_net::{Asn, Family, Ipv4Prefix, Ipv6Prefix, PerFamily, Prefix};
 use rutter_policy::{
-    Action, ActionCommunity, ExportPolicy, ExportSettings, Field, FilterData, ImportPolicy,
-    ImportRule, ImportSettings, LengthRange, NextHop, NextHopRule, Notation, PrefixMatch,
+    Action, ActionCommunity, ExportPolicy, ExportSettings, Field, ImportPolicy, ImportRule,
+    ImportSettings, LengthRange, NextHop, NextHopRule, Notation, OutsideData, PrefixMatch,
     RejectReason,
 };
 
@@ -112,7 +112,7 @@ proptest! {
             let next_hop = NextHop::from(addr("192.0.2.1"));
             let fast = policy.check_prefix(prefix, blackhole);
             let slow: Vec<RejectReason> = with(&route, |attributes| {
-                policy.all_reasons(&FilterData::default(), prefix, attributes, next_hop, prefix.family())
+                policy.all_reasons(&OutsideData::default(), prefix, attributes, next_hop, prefix.family())
             }).iter().map(|f| f.reason).collect();
             match fast {
                 None => prop_assert_eq!(slow, vec![], "{}", prefix),
@@ -140,8 +140,8 @@ proptest! {
         });
         let next_hop = NextHop::from(addr(next_hop));
         let (fast, slow) = with(&Route::path(&text), |a| (
-            policy.check_attributes(&FilterData::default(), a, next_hop, Family::Ipv4Unicast).reject,
-            policy.all_reasons(&FilterData::default(), "193.0.0.0/21".parse().unwrap(), a, next_hop, Family::Ipv4Unicast),
+            policy.check_attributes(&OutsideData::default(), a, next_hop, Family::Ipv4Unicast).reject,
+            policy.all_reasons(&OutsideData::default(), "193.0.0.0/21".parse().unwrap(), a, next_hop, Family::Ipv4Unicast),
         ));
         prop_assert_eq!(fast.is_none(), slow.is_empty(), "{:?} {:?}", fast, slow);
         prop_assert!(fast.is_none_or(|reason| slow.iter().any(|f| f.reason == reason)));

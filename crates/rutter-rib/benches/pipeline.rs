@@ -81,7 +81,7 @@ fn main() {
         neighbor
     };
     if let Some(data) = data {
-        rib.replace_filter_data(data, || {});
+        rib.replace_outside_data(data, || {});
     }
     let mut streams: Vec<ClientStream> = (0..=peers)
         .map(|peer| {

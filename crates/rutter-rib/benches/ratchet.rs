@@ -142,7 +142,7 @@ fn table(bodies: &[Vec<Vec<u8>>]) {
 /// A member announces routes that are compared with IRR data and VRPs.
 fn checked(bodies: &[Vec<Vec<u8>>]) {
     let rib = rib(1);
-    rib.replace_filter_data(outside_data(bodies), || {});
+    rib.replace_outside_data(outside_data(bodies), || {});
     let id = rib.add_neighbor(checked_neighbor(0)).expect("a neighbor");
     let _stream = rib.session_up(id, session(0)).expect("a client");
     let mut batch = Batch::new();

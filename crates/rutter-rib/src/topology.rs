@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use rutter_net::{Family, PerFamily};
-use rutter_policy::{Class, FilterData};
+use rutter_policy::{Class, OutsideData};
 
 use crate::adj_rib_in::attr_set::SetFlags;
 use crate::adj_rib_in::charges::NOBODY;
@@ -153,7 +153,7 @@ pub(crate) struct Topology {
     pub audiences: Audiences,
     /// The outside data that import policies read. It is no part of a neighbor: a session that comes up must not bring
     /// former data back.
-    pub filter_data: Arc<FilterData>,
+    pub outside_data: Arc<OutsideData>,
     pub classes: Arc<ClassTable>,
     pub always_compare_med: bool,
     /// True if all neighbors are route server clients. Any route may then be sent to any client but its sender,
@@ -174,7 +174,7 @@ pub(crate) struct Topology {
 impl Topology {
     pub fn new(
         audiences: Audiences,
-        filter_data: Arc<FilterData>,
+        outside_data: Arc<OutsideData>,
         always_compare_med: bool,
     ) -> Self {
         Topology {
@@ -183,7 +183,7 @@ impl Topology {
             added: 0,
             first_free: 0,
             audiences,
-            filter_data,
+            outside_data,
             classes: Arc::new(ClassTable::new()),
             always_compare_med,
             uniform: true,

@@ -7,28 +7,28 @@ use std::sync::Arc;
 use lab::*;
 use rutter_net::{Asn, LargeCommunity};
 use rutter_policy::{
-    CheckAction, ClassTag, ExportPolicy, ExportSettings, FilterData, ImportSettings, RejectReason,
+    CheckAction, ClassTag, ExportPolicy, ExportSettings, ImportSettings, OutsideData, RejectReason,
     TagState,
 };
 use rutter_rib::*;
 use rutter_rpki::{PathState, Relation, RpkiData};
 
 /// The ASPAs as rpki-client writes them.
-fn data(rows: &[(u32, &[u32])]) -> Arc<FilterData> {
+fn data(rows: &[(u32, &[u32])]) -> Arc<OutsideData> {
     let row = |(customer, providers): &(u32, &[u32])| {
         format!(r#"{{"customer_asid":{customer},"providers":{providers:?}}}"#)
     };
     let rows: Vec<String> = rows.iter().map(row).collect();
     let json = format!(r#"{{"aspas":[{}]}}"#, rows.join(","));
     let parsed = RpkiData::parse(json.as_bytes()).unwrap();
-    Arc::new(FilterData {
+    Arc::new(OutsideData {
         aspas: parsed.aspas.map(Arc::new),
-        ..FilterData::default()
+        ..OutsideData::default()
     })
 }
 
 /// AS 7 is a customer of AS 1 and AS 8; AS 8 has no provider. AS 9 has no ASPA.
-fn usual_data() -> Arc<FilterData> {
+fn usual_data() -> Arc<OutsideData> {
     data(&[(7, &[1, 8]), (8, &[0])])
 }
 
@@ -155,7 +155,7 @@ fn a_route_whose_verdict_stays_is_not_sent_again() {
 fn a_batch_that_was_evaluated_under_former_aspas_is_evaluated_again() {
     let mut lab = exchange(|_| {});
     lab.push(0, &Block::new(&[1, 9]).0, "185.1.0.0/16");
-    lab.rib.replace_filter_data(data(&[(9, &[8])]), || {});
+    lab.rib.replace_outside_data(data(&[(9, &[8])]), || {});
     lab.rib.commit(&mut lab.batch);
     assert_eq!(reason(&lab, "185.1.0.0/16"), INVALID);
 }

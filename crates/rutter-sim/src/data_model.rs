@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rutter_net::{LargeCommunity, Prefix};
 use rutter_policy::{
-    CheckAction, Class, FilterData, ImportPolicy, ImportSettings, IrrPrefix, NextHop, RouteVerdict,
+    CheckAction, Class, ImportPolicy, ImportSettings, IrrPrefix, NextHop, OutsideData, RouteVerdict,
 };
 use rutter_rpki::{PathState, Rov};
 use rutter_wire::attr::{self, AttrContext};
@@ -33,7 +33,7 @@ impl DataModel {
     }
 
     /// Returns the routes that each client must hold, under these data.
-    pub fn tables(&self, announced: &[Announced], data: &FilterData) -> Vec<Table> {
+    pub fn tables(&self, announced: &[Announced], data: &OutsideData) -> Vec<Table> {
         let mut tables = vec![Table::new(); announced.len()];
         let all = announced.iter().flat_map(|routes| routes.keys());
         let all: BTreeSet<Prefix> = all.copied().collect();
@@ -55,7 +55,12 @@ impl DataModel {
     }
 
     /// Returns the number of routes that have another verdict under other data.
-    pub fn differences(&self, announced: &[Announced], old: &FilterData, new: &FilterData) -> u64 {
+    pub fn differences(
+        &self,
+        announced: &[Announced],
+        old: &OutsideData,
+        new: &OutsideData,
+    ) -> u64 {
         let differs = |index: u16, (prefix, path_len): (&Prefix, &PathLen)| {
             let verdict = |data| self.verdict(index, *prefix, *path_len, data);
             u64::from(verdict(old) != verdict(new))
@@ -72,7 +77,7 @@ impl DataModel {
         index: u16,
         prefix: Prefix,
         path_len: PathLen,
-        data: &FilterData,
+        data: &OutsideData,
     ) -> RouteVerdict {
         let block = mandatory_attributes(index, path_len);
         let context = AttrContext {
@@ -94,7 +99,7 @@ impl DataModel {
         index: u16,
         prefix: Prefix,
         path_len: PathLen,
-        data: &FilterData,
+        data: &OutsideData,
     ) -> Option<(Rank, HeldRoute)> {
         match self.verdict(index, prefix, path_len, data) {
             RouteVerdict::Rejected(_) => None,

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use rutter_net::Prefix;
-use rutter_policy::{FilterData, ImportPolicy};
+use rutter_policy::{ImportPolicy, OutsideData};
 use rutter_session::{Input, ResetReason};
 
 use crate::Random;
 use crate::data_model::{Announced, DataModel};
-use crate::outside_data::OutsideData;
+use crate::random_data::RandomData;
 use crate::round_check::RoundCheck;
 use crate::setup::{Setup, TREATMENTS};
 use crate::world::{World, prefix};
@@ -32,8 +32,8 @@ pub struct DataOutcome {
 struct DataRun {
     world: World,
     model: DataModel,
-    source: OutsideData,
-    data: Arc<FilterData>,
+    source: RandomData,
+    data: Arc<OutsideData>,
     outcome: DataOutcome,
 }
 
@@ -88,7 +88,7 @@ impl DataRun {
         let policies = setup.imports.iter().cloned().map(ImportPolicy::new);
         let model = DataModel::new(policies.collect());
         let prefixes: Vec<Prefix> = (0..prefixes).map(prefix).collect();
-        let mut source = OutsideData::new(prefixes.clone(), treatments.len() as u16);
+        let mut source = RandomData::new(prefixes.clone(), treatments.len() as u16);
         source.fill(20, &mut random);
         let mut world = World::with(setup, random, seed);
         world.prefixes = prefixes;
@@ -156,7 +156,7 @@ impl DataRun {
         let (world, outcome) = (&mut self.world, &mut self.outcome);
         let rib = Arc::clone(&world.server.rib);
         let edits = rib.changes();
-        rib.replace_filter_data(data, || {
+        rib.replace_outside_data(data, || {
             outcome.interruptions += 1;
             for _ in 0..1 + world.random.below(60) {
                 if faults {

@@ -17,7 +17,7 @@ use tokio::time::sleep;
 
 use crate::answer_body::PartSource;
 use crate::endpoint::{Parameter, Place};
-use crate::page::failed;
+use crate::json_page::failed;
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::responder::Responder;

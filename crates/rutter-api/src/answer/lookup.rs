@@ -24,7 +24,7 @@ pub(super) fn lookup(
     let sources = Sources::new(&peers);
     let wanted = wanted(&query.routes, &peers)?;
     let mut lookup = backend.rib().lookup();
-    let vrps = backend.rib().filter_data().vrps.clone();
+    let vrps = backend.rib().outside_data().vrps.clone();
     for addr in &query.addresses {
         let found = |prefix, route: RouteView<'_>| {
             let row = found_row(*addr, prefix, &route, &sources);

@@ -4,13 +4,13 @@ mod advertised;
 mod changes;
 mod collector;
 mod control;
+mod diff_routes;
 mod explain;
 mod filter;
 mod log;
 mod lookup;
 mod page_cursor;
 mod peers;
-mod route_changes;
 mod routes;
 mod row_writer;
 mod what_if;
@@ -82,7 +82,7 @@ pub fn answer(
         Request::DiffSources { routes } => {
             let preview =
                 |snapshot: &_, note: &mut dyn FnMut(_)| backend.preview_sources(snapshot, note);
-            return route_changes::send(backend, preview, *routes, rows);
+            return diff_routes::send(backend, preview, *routes, rows);
         }
         Request::Upgrade => return control::upgrade(backend),
         Request::Shutdown { text } => return Ok(control::shutdown(backend, text.as_deref())),
@@ -114,7 +114,7 @@ fn diff(
             ReloadError::Other(text) => text,
         })
     };
-    route_changes::send(backend, preview, limit, rows)
+    diff_routes::send(backend, preview, limit, rows)
 }
 
 fn stations(backend: &dyn Backend, rows: &mut RowWriter<'_>) -> Result<(), Failure> {

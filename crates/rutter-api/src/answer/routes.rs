@@ -40,7 +40,7 @@ pub(super) fn rejected(
         Line::Rejected(Box::new(RejectedRow {
             findings: sources
                 .get(route.peer)
-                .map(|peer| findings_of(snapshot.filter_data(), peer, prefix, route.attrs))
+                .map(|peer| findings_of(snapshot.outside_data(), peer, prefix, route.attrs))
                 .unwrap_or_default(),
             route: route_row(prefix, route, false, &sources),
         }))

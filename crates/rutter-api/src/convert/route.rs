@@ -1,7 +1,7 @@
 //! Converts routes and reject reasons into rows.
 
 use rutter_net::Prefix;
-use rutter_policy::{Class, FilterData, Finding, RejectReason};
+use rutter_policy::{Class, Finding, OutsideData, RejectReason};
 use rutter_rib::{AttrSet, PeerSummary, RouteView};
 
 use super::{Sources, attributes_row};
@@ -65,7 +65,7 @@ pub(crate) fn finding_row(finding: &Finding) -> FindingRow {
 
 /// Evaluates a neighbor's import policy and returns all reasons against a route.
 pub(crate) fn findings_of(
-    data: &FilterData,
+    data: &OutsideData,
     peer: &PeerSummary,
     prefix: Prefix,
     set: &AttrSet,

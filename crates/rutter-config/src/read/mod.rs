@@ -17,7 +17,7 @@ use crate::config::{Config, Loaded};
 use crate::key_rows::{Key, KeyRows};
 use crate::neighbor_addresses::NeighborAddresses;
 use crate::sections::bmp::{Bmp, BmpStation, BmpTarget};
-use crate::sections::checks::{Checks, OutsideData};
+use crate::sections::checks::{Checks, PresentSections};
 use crate::sections::communities::Communities;
 use crate::sections::daemon::Daemon;
 use crate::sections::exchange::{self, Local};
@@ -95,7 +95,7 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
     let irr: Option<Irr> = root.optional("irr", |irr: &mut Irr, section| {
         irr.check(section, root.has("rpki"))
     });
-    let data = outside_data(&root, &local, rpki.as_ref(), irr.as_ref());
+    let data = present_sections(&root, &local, rpki.as_ref(), irr.as_ref());
     let mut checks = Checks::with(data);
     root.section("checks", &[Checks::KEYS], |section| {
         checks.read_from(&section, data)
@@ -193,17 +193,17 @@ fn check_blackhole(root: &Root<'_>, config: &Config) {
 }
 
 /// Finds the outside data that checks can use.
-fn outside_data(
+fn present_sections(
     root: &Root<'_>,
     local: &Local,
     rpki: Option<&Rpki>,
     irr: Option<&Irr>,
-) -> OutsideData {
+) -> PresentSections {
     let communities = root.table.get_ref().get("communities");
     let tags = communities.and_then(|value| value.get_ref().as_table()?.get("tags"));
     let tags = tags.and_then(|value| value.get_ref().as_table());
     let has_tag = |name: &str| tags.is_some_and(|tags| tags.get(name).is_some());
-    OutsideData {
+    PresentSections {
         exchange: local.exchange.is_some(),
         // An invalid section was reported, and it was meant.
         rpki: root.has("rpki"),

@@ -10,7 +10,7 @@ use rutter_policy::{ImportRule, NextHopRule, Role};
 
 use super::Root;
 use crate::key_rows::KeyRows;
-use crate::sections::checks::{Checks, InvalidRoutes, IrrCheck, OutsideData};
+use crate::sections::checks::{Checks, InvalidRoutes, IrrCheck, PresentSections};
 use crate::sections::exchange::Local;
 use crate::sections::filter::Filters;
 use crate::sections::irr::as_set;
@@ -26,7 +26,7 @@ use crate::value_forms;
 /// The sessions that were read so far.
 pub(super) struct Neighbors<'a> {
     local: &'a Local,
-    data: OutsideData,
+    data: PresentSections,
     /// The names in `communities.custom`.
     custom: Vec<String>,
     /// The filters that `import-filter` may name.
@@ -59,7 +59,7 @@ impl Inherited {
 impl<'a> Neighbors<'a> {
     pub(super) fn new(
         local: &'a Local,
-        data: OutsideData,
+        data: PresentSections,
         checks: &Checks,
         session: Session,
         custom: Vec<String>,

@@ -150,7 +150,7 @@ pub enum RejectPolicy {
 
 impl Checks {
     /// The defaults, which depend on other sections.
-    pub(crate) fn with(data: OutsideData) -> Self {
+    pub(crate) fn with(data: PresentSections) -> Self {
         let mut checks = Checks::new();
         if data.exchange && data.rpki {
             checks.rpki_invalid = InvalidRoutes::Reject;
@@ -165,7 +165,7 @@ impl Checks {
     }
 
     /// Reads `[checks]`, or the table `checks` of a group or neighbor, and reports checks without their data.
-    pub(crate) fn read_from(&mut self, section: &Section<'_>, data: OutsideData) {
+    pub(crate) fn read_from(&mut self, section: &Section<'_>, data: PresentSections) {
         self.update(section);
         let used = [
             (
@@ -222,7 +222,7 @@ const CAUSE_MISSING: (&str, &str) = (
 
 /// The sections on which the defaults of checks depend.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct OutsideData {
+pub(crate) struct PresentSections {
     pub(crate) exchange: bool,
     pub(crate) rpki: bool,
     pub(crate) aspa: bool,

@@ -12,9 +12,9 @@ use rutter_config::{Config, ConfigSource};
 use rutter_rib::{ImportedSets, Rib};
 
 use super::{Daemon, Handle, Prepared, Start, StartError, failed, named};
-use crate::filter_sources::FilterSources;
 use crate::handover::{Predecessor, TakeServices, TakenService};
 use crate::listener::Listeners;
+use crate::outside_sources::OutsideSources;
 use crate::restart::Restart;
 use crate::shared::Clock;
 use crate::{logging, privileges};
@@ -107,7 +107,7 @@ impl Handle {
         take_services: TakeServices<'_>,
     ) -> Result<ImportedSets, StartError> {
         let config = Arc::clone(&self.shared.config.read());
-        FilterSources::start(&self.shared, &config).map_err(failed("sources of outside data"))?;
+        OutsideSources::start(&self.shared, &config).map_err(failed("sources of outside data"))?;
         self.place_reactors(polls)?;
         self.open_archive(&config)?;
         let taken = predecessor.take(&self.shared, take_services);

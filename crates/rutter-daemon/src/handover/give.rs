@@ -270,7 +270,7 @@ impl Successor {
         let failed = |error: BadRecord| format!("the new process: {error}");
         let version = prepared.string("version").map_err(failed)?.to_owned();
         // Without its data it would accept what they make invalid.
-        for (kind, is_here) in kinds_of_data(&shared.rib.filter_data()) {
+        for (kind, is_here) in kinds_of_data(&shared.rib.outside_data()) {
             let is_there = prepared.bool("kind of data").map_err(failed)?;
             if is_here && !is_there {
                 return Err(format!(

@@ -28,14 +28,14 @@ mod program;
 mod services;
 mod take;
 
-use rutter_policy::FilterData;
+use rutter_policy::OutsideData;
 
 pub(crate) use give::{UpgradeDesk, serve};
 pub use program::Program;
 pub use services::{GivenService, HeldServices, MovableServices, TakenService};
 
 /// The kinds of outside data, each with whether there are any.
-fn kinds_of_data(data: &FilterData) -> [(&'static str, bool); 3] {
+fn kinds_of_data(data: &OutsideData) -> [(&'static str, bool); 3] {
     [
         ("VRPs", data.vrps.is_some()),
         ("ASPAs", data.aspas.is_some()),

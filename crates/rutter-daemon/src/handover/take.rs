@@ -122,7 +122,7 @@ impl Predecessor {
     ) -> Result<ImportedSets, String> {
         let mut hello = Writer::default();
         hello.string(env!("CARGO_PKG_VERSION"));
-        for (_, is_here) in kinds_of_data(&shared.rib.filter_data()) {
+        for (_, is_here) in kinds_of_data(&shared.rib.outside_data()) {
             hello.bool(is_here);
         }
         self.send(Kind::Hello, &hello)?;

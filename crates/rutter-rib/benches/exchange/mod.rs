@@ -7,8 +7,8 @@ use std::sync::Arc;
 use rutter_irr::{IrrBuilder, IrrMember, IrrRules, ListEntry};
 use rutter_net::{Asn, Ipv4Prefix, PerFamily};
 use rutter_policy::{
-    CheckAction, ExportPolicy, ExportSettings, FilterData, ImportPolicy, ImportRule,
-    ImportSettings, NextHopRule,
+    CheckAction, ExportPolicy, ExportSettings, ImportPolicy, ImportRule, ImportSettings,
+    NextHopRule, OutsideData,
 };
 use rutter_rib::*;
 use rutter_rpki::{Vrp, Vrps};
@@ -73,7 +73,7 @@ pub fn checked_neighbor(peer: u32) -> Neighbor {
 }
 
 /// IRR data in which all routes of the members are registered, and VRPs for half of the prefixes.
-pub fn outside_data(bodies_of_peers: &[Vec<Vec<u8>>]) -> Arc<FilterData> {
+pub fn outside_data(bodies_of_peers: &[Vec<Vec<u8>>]) -> Arc<OutsideData> {
     let rules = IrrRules {
         origin: true,
         prefix: true,
@@ -103,10 +103,10 @@ pub fn outside_data(bodies_of_peers: &[Vec<Vec<u8>>]) -> Arc<FilterData> {
             asn: *asn,
         }));
     }
-    Arc::new(FilterData {
+    Arc::new(OutsideData {
         vrps: Some(Arc::new(Vrps::from_vrps(vrps).expect("lengths are right"))),
         irr: Some(Arc::new(builder.build().expect("it fits"))),
-        ..FilterData::default()
+        ..OutsideData::default()
     })
 }
 

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use rutter_net::{AfiSafi, Family, Ipv4Prefix, Ipv6Prefix, PerFamily, Prefix};
-use rutter_policy::{AttrVerdict, FilterData, NextHop, RejectReason};
+use rutter_policy::{AttrVerdict, NextHop, OutsideData, RejectReason};
 use rutter_wire::attr::{self, AttrContext, Attributes, Disposition, Malformed};
 use rutter_wire::notification::Notification;
 use rutter_wire::update;
@@ -30,7 +30,7 @@ struct Sender {
     neighbor: Neighbor,
     session: SessionInfo,
     epoch: PerFamily<u8>,
-    data: Arc<FilterData>,
+    data: Arc<OutsideData>,
     classes: Arc<ClassTable>,
 }
 
@@ -175,7 +175,7 @@ impl Batch {
                 neighbor: held.neighbor.clone(),
                 session: held.session.clone()?,
                 epoch: held.epochs.map(|epochs| epochs.present),
-                data: Arc::clone(&topology.filter_data),
+                data: Arc::clone(&topology.outside_data),
                 classes: Arc::clone(&topology.classes),
             })
         });
@@ -481,13 +481,13 @@ impl Batch {
         let Some(import) = topology.peer(sender.peer).map(|held| &held.neighbor.import) else {
             return;
         };
-        let same_data = Arc::ptr_eq(&topology.filter_data, &sender.data)
+        let same_data = Arc::ptr_eq(&topology.outside_data, &sender.data)
             && Arc::ptr_eq(&topology.classes, &sender.classes);
         if same_data && Arc::ptr_eq(import, &sender.neighbor.import) && !self.is_mixed {
             return;
         }
         sender.neighbor.import = Arc::clone(import);
-        sender.data = Arc::clone(&topology.filter_data);
+        sender.data = Arc::clone(&topology.outside_data);
         sender.classes = Arc::clone(&topology.classes);
         let judge = Judge::new(topology, import);
         for ops in &mut self.ipv4.by_shard {

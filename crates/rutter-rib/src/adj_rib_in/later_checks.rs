@@ -1,6 +1,6 @@
 //! The checks of outside data for the routes of a batch: side by side, so that the cache misses of their look-ups overlap.
 
-use rutter_policy::{AttrVerdict, Evaluation, FilterData, ImportPolicy, LANES};
+use rutter_policy::{AttrVerdict, Evaluation, ImportPolicy, LANES, OutsideData};
 use smallvec::SmallVec;
 
 use crate::adj_rib_in::class_table::ClassTable;
@@ -19,7 +19,7 @@ impl<'a> LaterChecks<'a> {
     /// Prepares the checks. The first checks made `verdicts` under the same policy and data.
     pub fn new(
         policy: &'a ImportPolicy,
-        data: &'a FilterData,
+        data: &'a OutsideData,
         classes: &'a ClassTable,
         verdicts: &'a mut [AttrVerdict],
     ) -> Self {

@@ -45,7 +45,7 @@ pub struct Candidate {
     /// All objections of the import policy, with evidence; evaluated now, from the kept route.
     pub findings: Vec<Finding>,
     /// The changes of the operator's filters, one line for each rule that makes some.
-    pub filter_changes: Vec<String>,
+    pub outside_data_changes: Vec<String>,
     /// The step at which it lost to the candidate before it; `None` for the best and for rejected ones.
     pub lost_at: Option<Step>,
 }
@@ -171,7 +171,7 @@ fn candidates(topology: &Topology, prefix: Prefix, routes: &[Route]) -> Vec<Cand
         reject: route.verdict.reject(),
         class: topology.class(route),
         findings: judge(topology, route.peer, prefix, &route.attrs),
-        filter_changes: filter_changes(topology, prefix, route),
+        outside_data_changes: outside_data_changes(topology, prefix, route),
         lost_at: lost_at(index),
     };
     routes.iter().enumerate().map(judged).collect()
@@ -184,7 +184,7 @@ fn judge(topology: &Topology, peer: PeerId, prefix: Prefix, attrs: &AttrSet) -> 
     let (attributes, next_hop) = (attrs.attributes(), attrs.policy_next_hop());
     let import = &peer.neighbor.import;
     import.all_reasons(
-        &topology.filter_data,
+        &topology.outside_data,
         prefix,
         &attributes,
         next_hop,
@@ -192,13 +192,13 @@ fn judge(topology: &Topology, peer: PeerId, prefix: Prefix, attrs: &AttrSet) -> 
     )
 }
 
-fn filter_changes(topology: &Topology, prefix: Prefix, route: &Route) -> Vec<String> {
+fn outside_data_changes(topology: &Topology, prefix: Prefix, route: &Route) -> Vec<String> {
     let peer = topology.peer(route.peer);
     let Some(peer) = peer.filter(|_| !topology.class(route).changes.is_none()) else {
         return Vec::new();
     };
-    peer.neighbor.import.filter_changes(
-        &topology.filter_data,
+    peer.neighbor.import.outside_data_changes(
+        &topology.outside_data,
         prefix,
         &route.attrs.attributes(),
         route.attrs.policy_next_hop(),

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use rutter_net::Prefix;
-use rutter_policy::{Class, FilterChanges, FilterData, ImportPolicy, RejectReason, RouteVerdict};
+use rutter_policy::{
+    Class, ImportPolicy, OutsideData, OutsideDataChanges, RejectReason, RouteVerdict,
+};
 
 use crate::read::snapshot::RouteView;
 use crate::{PeerId, Snapshot};
@@ -39,10 +41,10 @@ impl Snapshot {
     pub fn preview(
         &self,
         policy_of: impl Fn(PeerId) -> PreviewedPolicy,
-        data: &FilterData,
+        data: &OutsideData,
         mut each: impl FnMut(PreviewedRoute),
     ) {
-        let changes = FilterChanges::between(self.filter_data(), data);
+        let changes = OutsideDataChanges::between(self.outside_data(), data);
         let policies: Vec<(PeerId, PreviewedPolicy)> = self
             .peers()
             .iter()
@@ -87,7 +89,7 @@ impl Snapshot {
 }
 
 fn is_concerned(
-    changes: &FilterChanges,
+    changes: &OutsideDataChanges,
     policy: &ImportPolicy,
     prefix: Prefix,
     route: &RouteView<'_>,
@@ -103,7 +105,7 @@ fn is_concerned(
 
 fn judge(
     policy: &ImportPolicy,
-    data: &FilterData,
+    data: &OutsideData,
     prefix: Prefix,
     route: &RouteView<'_>,
 ) -> Result<Class, RejectReason> {

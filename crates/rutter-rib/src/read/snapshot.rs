@@ -1,7 +1,7 @@
 //! Snapshots: views of the table for readers, which share their pages with the writers until these write.
 
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, PerFamily, Prefix};
-use rutter_policy::{Class, FilterData, RejectReason};
+use rutter_policy::{Class, OutsideData, RejectReason};
 use triomphe::Arc;
 
 use crate::adj_rib_in::class_table::ClassTable;
@@ -177,8 +177,8 @@ impl Snapshot {
     }
 
     /// The outside data under which the routes were evaluated. A walk that applies them may go on.
-    pub fn filter_data(&self) -> &FilterData {
-        &self.context.filter_data
+    pub fn outside_data(&self) -> &OutsideData {
+        &self.context.outside_data
     }
 
     /// The destinations of a family in no particular order.
@@ -352,7 +352,7 @@ fn summarize(id: PeerId, peer: &Peer) -> PeerSummary {
 pub(crate) struct ViewContext {
     epochs: Vec<PerFamily<Epochs>>,
     classes: std::sync::Arc<ClassTable>,
-    filter_data: std::sync::Arc<FilterData>,
+    outside_data: std::sync::Arc<OutsideData>,
 }
 
 impl ViewContext {
@@ -364,7 +364,7 @@ impl ViewContext {
                 .map(|peer| peer.as_ref().map_or_else(Default::default, epochs))
                 .collect(),
             classes: std::sync::Arc::clone(&topology.classes),
-            filter_data: std::sync::Arc::clone(&topology.filter_data),
+            outside_data: std::sync::Arc::clone(&topology.outside_data),
         }
     }
 

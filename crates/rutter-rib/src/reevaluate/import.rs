@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
-use rutter_policy::{AttrVerdict, ChangesId, FilterData, ImportPolicy, MedChange, RouteVerdict};
+use rutter_policy::{AttrVerdict, ChangesId, ImportPolicy, MedChange, OutsideData, RouteVerdict};
 
 use crate::adj_rib_in::class_table::ClassTable;
 use crate::adj_rib_in::edit::Edited;
@@ -198,7 +198,7 @@ impl Editor for ImportEditor<'_> {
 /// Evaluates routes of one neighbor under the present outside data.
 pub(crate) struct Judge<'a> {
     import: &'a ImportPolicy,
-    data: &'a FilterData,
+    data: &'a OutsideData,
     classes: &'a ClassTable,
 }
 
@@ -206,7 +206,7 @@ impl<'a> Judge<'a> {
     pub fn new(topology: &'a Topology, import: &'a ImportPolicy) -> Self {
         Judge {
             import,
-            data: &topology.filter_data,
+            data: &topology.outside_data,
             classes: &topology.classes,
         }
     }

@@ -1,8 +1,8 @@
 //! Re-evaluation: after a policy or a neighbor's rank changed, a walk over the table applies it to the held routes.
 
 pub(crate) mod export;
-pub(crate) mod filter_data;
 pub(crate) mod import;
+pub(crate) mod outside_data;
 pub(crate) mod unused_classes;
 pub(crate) mod walk;
 pub(crate) mod walk_progress;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rutter_policy::{FilterData, ImportPolicy, ImportRule, ImportSettings, NextHopRule};
+use rutter_policy::{ImportPolicy, ImportRule, ImportSettings, NextHopRule, OutsideData};
 use rutter_rib::*;
 
 use super::{Lab, neighbor};
@@ -21,9 +21,9 @@ pub fn checked_client(index: u8, adjust: impl FnOnce(&mut ImportSettings)) -> Ne
 }
 
 /// These data, and two clients with the AS numbers 1 and 2.
-pub fn checked_exchange(data: Arc<FilterData>, adjust: impl Fn(&mut ImportSettings)) -> Lab {
+pub fn checked_exchange(data: Arc<OutsideData>, adjust: impl Fn(&mut ImportSettings)) -> Lab {
     let mut lab = Lab::empty();
-    lab.rib.replace_filter_data(data, || {});
+    lab.rib.replace_outside_data(data, || {});
     lab.add(checked_client(1, &adjust), |_| {});
     lab.add(checked_client(2, &adjust), |_| {});
     lab
@@ -31,8 +31,8 @@ pub fn checked_exchange(data: Arc<FilterData>, adjust: impl Fn(&mut ImportSettin
 
 impl Lab {
     /// Replaces the outside data, and sends the differences.
-    pub fn replace_data(&self, data: Arc<FilterData>) {
-        self.rib.replace_filter_data(data, || {});
+    pub fn replace_data(&self, data: Arc<OutsideData>) {
+        self.rib.replace_outside_data(data, || {});
         self.rib.flush();
     }
 }

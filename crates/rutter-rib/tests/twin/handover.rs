@@ -87,7 +87,7 @@ fn empty(world: &World, shards: usize, actions: Actions, has_mirror: bool) -> Ri
     if has_mirror {
         rib.enable_lookup(Profile::Compact);
     }
-    rib.replace_filter_data(world.rib.filter_data(), || {});
+    rib.replace_outside_data(world.rib.outside_data(), || {});
     rib
 }
 

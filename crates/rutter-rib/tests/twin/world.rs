@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use rutter_net::{Asn, Family, PerFamily, Prefix};
 use rutter_policy::{
-    Action, ActionCommunity, CheckAction, ClassTag, ExportPolicy, ExportSettings, FilterData,
-    ImportPolicy, ImportRule, ImportSettings, LengthRange, NextHopRule, Rtt, RttThresholds,
+    Action, ActionCommunity, CheckAction, ClassTag, ExportPolicy, ExportSettings, ImportPolicy,
+    ImportRule, ImportSettings, LengthRange, NextHopRule, OutsideData, Rtt, RttThresholds,
     TagState,
 };
 use rutter_rib::*;
@@ -397,9 +397,9 @@ impl World {
         };
         let all: Vec<String> = vrps.iter().map(vrp).collect();
         let json = format!(r#"{{"roas":[{}]}}"#, all.join(","));
-        self.set_data(FilterData {
+        self.set_data(OutsideData {
             vrps: Some(Arc::new(Vrps::parse(json.as_bytes()).unwrap())),
-            ..FilterData::clone(&self.rib.filter_data())
+            ..OutsideData::clone(&self.rib.outside_data())
         });
     }
 
@@ -409,14 +409,14 @@ impl World {
         for (customer, provider) in pairs {
             builder.add(Asn(*customer), [Asn(*provider)]).unwrap();
         }
-        self.set_data(FilterData {
+        self.set_data(OutsideData {
             aspas: Some(Arc::new(builder.build())),
-            ..FilterData::clone(&self.rib.filter_data())
+            ..OutsideData::clone(&self.rib.outside_data())
         });
     }
 
-    fn set_data(&self, data: FilterData) {
-        self.rib.replace_filter_data(Arc::new(data), || {
+    fn set_data(&self, data: OutsideData) {
+        self.rib.replace_outside_data(Arc::new(data), || {
             self.rib.flush();
         });
         self.rib.flush();

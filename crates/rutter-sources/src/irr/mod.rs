@@ -3,7 +3,6 @@
 mod as_set_limits;
 mod assemble;
 mod bgpq4_json;
-mod copy;
 mod data_of_files;
 mod decision;
 mod dump;
@@ -26,6 +25,7 @@ mod settings;
 mod source;
 mod status_rows;
 mod store;
+mod store_file;
 mod text_budget;
 mod text_lines;
 mod wanted;

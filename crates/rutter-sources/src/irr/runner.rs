@@ -9,7 +9,6 @@ use rutter_irr::{AsSetName, IrrData, OriginSet};
 use tracing::{info, warn};
 
 use super::assemble::{MissingAnswers, assemble};
-use super::copy;
 use super::decision::Refusals;
 use super::fetch::{fetch_origins, fetch_sets};
 use super::files::read_files;
@@ -18,6 +17,7 @@ use super::record::{Record, View};
 use super::settings::IrrSettings;
 use super::status_rows::{NAME, Overview, Report, location};
 use super::store::IrrStore;
+use super::store_file;
 use super::wanted::Wanted;
 use crate::{LastGood, SourceSignals, SourceStatus, unix_seconds};
 
@@ -134,7 +134,7 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
     pub fn load(&mut self) {
         match self.copy.load() {
             Ok(None) => {}
-            Ok(Some(last_good)) => match copy::read(&last_good.data) {
+            Ok(Some(last_good)) => match store_file::read(&last_good.data) {
                 Some(store) => {
                     self.store = store;
                     self.report.updated_at = Some(last_good.time);
@@ -320,7 +320,7 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
     fn save(&mut self) {
         let time = self.report.updated_at.unwrap_or_else(unix_seconds);
         let store = &self.store;
-        let saved = self.copy.save(time, |out| copy::write(store, out));
+        let saved = self.copy.save(time, |out| store_file::write(store, out));
         let error = saved.err().map(|error| error.to_string());
         if let Some(why) = error.as_ref().filter(|_| error != self.report.copy_error) {
             warn!("irr: the last good copy is not written: {why}");

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use rutter_irr::IrrData;
 
-use super::copy;
 use super::data_of_files::data_of_files;
 use super::runner::{Runner, Shared};
 use super::settings::IrrSettings;
 use super::status_rows::NAME;
+use super::store_file;
 use crate::{LastGood, Source, SourceState, SourceStatus, SourceThread};
 
 /// A thread that keeps [`IrrData`] up to date from IRRd servers and files.
@@ -53,7 +53,7 @@ impl Source for IrrSource {
     ) -> io::Result<IrrSource> {
         let shared = Arc::new(Shared::new(settings));
         let path = state_folder.join(NAME);
-        let copy = LastGood::new(path, NAME, copy::VERSION, MAX_COPY);
+        let copy = LastGood::new(path, NAME, store_file::VERSION, MAX_COPY);
         let mut runner = Runner::new(Arc::clone(&shared), copy, publish);
         // Before the first session: without data no route would be checked.
         runner.load();
@@ -67,7 +67,7 @@ impl Source for IrrSource {
     ) -> (Option<Arc<IrrData>>, Vec<SourceStatus>) {
         let shared = Arc::new(Shared::new(settings));
         let published = Mutex::new(None);
-        let copy = LastGood::new(state_folder.join(NAME), NAME, copy::VERSION, MAX_COPY);
+        let copy = LastGood::new(state_folder.join(NAME), NAME, store_file::VERSION, MAX_COPY);
         let publish = |data| *published.lock() = Some(data);
         Runner::new(Arc::clone(&shared), copy, publish).load_with_files();
         let status = shared.status.lock().clone();

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::sessions::{PIPE, PROTOCOL, TABLE, base_name};
 use super::{iso_long, unix_s};
-use crate::page::rows;
+use crate::json_page::rows;
 
 /// The tables of all accepted routes: both families, IPv4, IPv6.
 pub(super) const MAIN_TABLES: [&str; 3] = ["master", "master4", "master6"];

@@ -10,7 +10,7 @@ use super::reasons::{OWN_ROUTE, reject_community, withheld_community};
 use super::route_row::{ShownRoute, write};
 use super::sessions::SessionNames;
 use super::{ReasonNumbers, envelope};
-use crate::page::{LONGEST_ANSWER, failed};
+use crate::json_page::{LONGEST_ANSWER, failed};
 use crate::problem::Problem;
 
 /// A list of routes that is being sent.

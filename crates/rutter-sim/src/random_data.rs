@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rutter_irr::{IrrBuilder, IrrKind, IrrMember, IrrRules};
 use rutter_net::{Asn, Prefix};
-use rutter_policy::FilterData;
+use rutter_policy::OutsideData;
 use rutter_rpki::{AspasBuilder, Vrp, Vrps};
 
 use crate::Random;
@@ -13,7 +13,7 @@ use crate::client::asn;
 
 /// Outside data about the prefixes and AS numbers of an exchange.
 #[derive(Debug)]
-pub(crate) struct OutsideData {
+pub(crate) struct RandomData {
     prefixes: Vec<Prefix>,
     clients: u16,
     /// Whether there are VRPs, ASPAs and IRR data at all.
@@ -26,7 +26,7 @@ pub(crate) struct OutsideData {
     members: Vec<(IrrRules, BTreeSet<u32>)>,
 }
 
-impl OutsideData {
+impl RandomData {
     /// No data yet about these prefixes and this number of clients.
     pub fn new(prefixes: Vec<Prefix>, clients: u16) -> Self {
         let member = |index| {
@@ -37,7 +37,7 @@ impl OutsideData {
             };
             (rules, BTreeSet::from([asn(index), 3_001]))
         };
-        OutsideData {
+        RandomData {
             prefixes,
             clients,
             present: [false; 3],
@@ -133,9 +133,9 @@ impl OutsideData {
     }
 
     /// The data as import policies read them. Equal data are in new allocations each time.
-    pub fn build(&self) -> FilterData {
+    pub fn build(&self) -> OutsideData {
         let [vrps, aspas, irr] = self.present;
-        FilterData {
+        OutsideData {
             vrps: vrps.then(|| {
                 let vrps = Vrps::from_vrps(self.vrps.iter().copied());
                 Arc::new(vrps.expect("lengths in order"))

@@ -11,7 +11,7 @@ use rutter_rpki::{Aspas, Rov, Vrps};
 ///
 /// Data that were never received are `None`: no route fails a check for want of data.
 #[derive(Clone, Debug, Default)]
-pub struct FilterData {
+pub struct OutsideData {
     /// Validated ROA payloads, for origin validation (RFC 6811).
     pub vrps: Option<Arc<Vrps>>,
     /// ASPAs, for the verification of paths (draft-ietf-sidrops-aspa-verification).
@@ -20,7 +20,7 @@ pub struct FilterData {
     pub irr: Option<Arc<IrrData>>,
 }
 
-impl FilterData {
+impl OutsideData {
     /// Validates the origin of a route (RFC 6811 §2), `None` without VRPs. A route that is accepted for BLACKHOLE may be
     /// longer than the VRPs allow.
     pub fn validate_origin(

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rutter_net::{Family, Prefix};
-use rutter_policy::{FilterChanges, FilterData};
+use rutter_policy::{OutsideData, OutsideDataChanges};
 
 use crate::adj_rib_in::attr_set::AttrStore;
 use crate::adj_rib_in::edit::Edited;
@@ -17,12 +17,12 @@ impl Rib {
     /// Replaces the outside data. Only routes that the change concerns are evaluated again, and clients are sent only
     /// differences. No route refresh is requested (RFC 9324). O(destinations), in slices; updates of peers pass in
     /// between. `notify` is as in [`Rib::replace_neighbors`].
-    pub fn replace_filter_data(&self, data: Arc<FilterData>, mut notify: impl FnMut()) {
+    pub fn replace_outside_data(&self, data: Arc<OutsideData>, mut notify: impl FnMut()) {
         let mut topology = self.topology.write();
-        let former = std::mem::replace(&mut topology.filter_data, Arc::clone(&data));
+        let former = std::mem::replace(&mut topology.outside_data, Arc::clone(&data));
         drop(topology);
         self.changed();
-        let changes = FilterChanges::between(&former, &data);
+        let changes = OutsideDataChanges::between(&former, &data);
         if changes.is_empty() {
             return;
         }
@@ -30,7 +30,7 @@ impl Rib {
         let mut progress = WalkProgress::new(self, &mut notify);
         let suspects = Suspects::find(&self.store, &changes);
         for family in Family::ALL {
-            let mut editor = FilterDataEditor {
+            let mut editor = OutsideDataEditor {
                 changes: &changes,
                 suspects: suspects.as_ref(),
                 destination: None,
@@ -42,23 +42,23 @@ impl Rib {
     }
 
     /// The present outside data.
-    pub fn filter_data(&self) -> Arc<FilterData> {
-        Arc::clone(&self.topology.read().filter_data)
+    pub fn outside_data(&self) -> Arc<OutsideData> {
+        Arc::clone(&self.topology.read().outside_data)
     }
 }
 
 /// Evaluates the routes again that a change of outside data concerns.
-struct FilterDataEditor<'a> {
-    changes: &'a FilterChanges,
+struct OutsideDataEditor<'a> {
+    changes: &'a OutsideDataChanges,
     /// `None` if any attributes may be concerned.
     suspects: Option<&'a Suspects>,
-    /// The answer of [`FilterChanges::concern_prefix`] for the last destination: its routes follow each other.
+    /// The answer of [`OutsideDataChanges::concern_prefix`] for the last destination: its routes follow each other.
     destination: Option<(Prefix, bool)>,
     paths: ConcernedPaths,
     verdicts: Verdicts,
 }
 
-impl Editor for FilterDataEditor<'_> {
+impl Editor for OutsideDataEditor<'_> {
     fn begin_slice(&mut self) {
         self.paths = ConcernedPaths::default();
         self.verdicts = Verdicts::default();
@@ -72,7 +72,7 @@ impl Editor for FilterDataEditor<'_> {
     }
 }
 
-impl FilterDataEditor<'_> {
+impl OutsideDataEditor<'_> {
     fn concerns_sender(&mut self, topology: &Topology, route: &Route) -> bool {
         let changes = self.changes;
         if changes.concern_no_paths() || self.suspects.is_some_and(|all| !all.contain(&route.attrs))
@@ -115,7 +115,7 @@ const SUSPECT_WORDS: usize = 1024;
 
 impl Suspects {
     /// `None` if a change may concern any attributes. O(attribute sets).
-    fn find(store: &AttrStore, changes: &FilterChanges) -> Option<Self> {
+    fn find(store: &AttrStore, changes: &OutsideDataChanges) -> Option<Self> {
         let origins = changes.concerned_origins()?;
         let mut suspects = Suspects {
             bits: Box::new([0; SUSPECT_WORDS]),
@@ -160,7 +160,7 @@ impl Suspects {
     }
 }
 
-/// The answers of [`FilterChanges::concern_path`] in a slice of the table, by the address of the attribute set, as in
+/// The answers of [`OutsideDataChanges::concern_path`] in a slice of the table, by the address of the attribute set, as in
 /// [`Verdicts`].
 struct ConcernedPaths([(usize, bool); 64]);
 
@@ -171,7 +171,7 @@ impl Default for ConcernedPaths {
 }
 
 impl ConcernedPaths {
-    fn concern(&mut self, changes: &FilterChanges, attrs: &AttrSet) -> bool {
+    fn concern(&mut self, changes: &OutsideDataChanges, attrs: &AttrSet) -> bool {
         let address = attrs.address();
         let place = &mut self.0[place_of(address)];
         if place.0 != address {

@@ -8,12 +8,12 @@ use rutter_rpki::{Aspas, Vrps};
 use rutter_wire::attr::AsPath;
 
 use crate::prefix_tables::PrefixCover;
-use crate::{FilterData, ImportPolicy};
+use crate::{ImportPolicy, OutsideData};
 
 /// The routes that must be evaluated again after outside data changed: those that a changed entry concerns. All other
 /// routes keep their verdict.
 #[derive(Debug)]
-pub struct FilterChanges {
+pub struct OutsideDataChanges {
     /// All routes, because data came or went as a whole.
     all: bool,
     /// The prefixes of changed VRPs.
@@ -24,9 +24,9 @@ pub struct FilterChanges {
     irr: Changed,
 }
 
-impl FilterChanges {
+impl OutsideDataChanges {
     /// Compares two sets of data. O(entries).
-    pub fn between(old: &FilterData, new: &FilterData) -> Self {
+    pub fn between(old: &OutsideData, new: &OutsideData) -> Self {
         let vrps = replaced(&old.vrps, &new.vrps);
         let aspas = replaced(&old.aspas, &new.aspas);
         let irr = replaced(&old.irr, &new.irr);
@@ -34,7 +34,7 @@ impl FilterChanges {
             Replaced::By(old, new) => Vrps::changed_prefixes(old, new),
             Replaced::No | Replaced::CameOrWent => Vec::new(),
         };
-        FilterChanges {
+        OutsideDataChanges {
             all: vrps.is_whole() || aspas.is_whole() || irr.is_whole(),
             has_vrps: !prefixes.is_empty(),
             vrps: PrefixCover::new(&prefixes),

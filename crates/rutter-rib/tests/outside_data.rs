@@ -9,7 +9,7 @@ use lab::*;
 use rutter_irr::{IrrBuilder, IrrData, IrrKind, IrrMember, IrrRules};
 use rutter_net::{Asn, LargeCommunity, PerFamily, Prefix};
 use rutter_policy::{
-    CheckAction, ClassTag, ExportPolicy, ExportSettings, FilterData, ImportPolicy, ImportSettings,
+    CheckAction, ClassTag, ExportPolicy, ExportSettings, ImportPolicy, ImportSettings, OutsideData,
     RejectReason, Role, TagState,
 };
 use rutter_rib::*;
@@ -17,19 +17,19 @@ use rutter_rpki::{Rov, Vrps};
 use rutter_wire::attr::code;
 
 /// The VRPs allow AS 1 the prefix 185.0.0.0/16 up to /20, and AS 9 the prefix 185.1.0.0/16.
-fn data(vrps: &[(u32, &str, u8)]) -> Arc<FilterData> {
+fn data(vrps: &[(u32, &str, u8)]) -> Arc<OutsideData> {
     let vrp = |(asn, prefix, max_len): &(u32, &str, u8)| {
         format!(r#"{{"asn":{asn},"prefix":"{prefix}","maxLength":{max_len}}}"#)
     };
     let all: Vec<String> = vrps.iter().map(vrp).collect();
     let json = format!(r#"{{"roas":[{}]}}"#, all.join(","));
-    Arc::new(FilterData {
+    Arc::new(OutsideData {
         vrps: Some(Arc::new(Vrps::parse(json.as_bytes()).unwrap())),
-        ..FilterData::default()
+        ..OutsideData::default()
     })
 }
 
-fn usual_data() -> Arc<FilterData> {
+fn usual_data() -> Arc<OutsideData> {
     data(&[(1, "185.0.0.0/16", 20), (9, "185.1.0.0/16", 16)])
 }
 
@@ -109,7 +109,7 @@ fn a_batch_that_was_evaluated_under_former_data_is_evaluated_again() {
     let mut lab = exchange(|_| {});
     lab.push(0, &Block::new(&[1]).0, "185.1.0.0/16");
     let now = data(&[(1, "185.1.0.0/16", 16)]);
-    lab.rib.replace_filter_data(now, || {});
+    lab.rib.replace_outside_data(now, || {});
     lab.rib.commit(&mut lab.batch);
     assert_eq!(verdicts(&lab, "185.1.0.0/16"), [None]);
 }
@@ -120,7 +120,7 @@ fn data_and_policies_that_change_within_a_batch_apply_to_all_its_routes() {
     lab.push(0, &Block::new(&[1]).0, "185.1.0.0/16");
     lab.push(0, &Block::new(&[2]).0, "185.0.0.0/20");
     let now = data(&[(1, "185.1.0.0/16", 16), (3, "187.0.0.0/16", 16)]);
-    lab.rib.replace_filter_data(now, || {});
+    lab.rib.replace_outside_data(now, || {});
     lab.push(0, &Block::new(&[1]).0, "187.0.0.0/16");
     lab.rib.commit(&mut lab.batch);
     let invalid = Some(RejectReason::RpkiInvalid);
@@ -147,7 +147,7 @@ fn data_and_policies_that_change_within_a_batch_apply_to_all_its_routes() {
 fn a_session_that_comes_up_again_brings_no_former_data_back() {
     let mut lab = exchange(|_| {});
     let now = data(&[(1, "185.1.0.0/16", 16)]);
-    lab.rib.replace_filter_data(now, || {});
+    lab.rib.replace_outside_data(now, || {});
     let plan = client(1, |_| {});
     lab.streams[0] = None;
     lab.rib
@@ -214,7 +214,7 @@ fn an_assumed_route_is_explained_and_leaves_no_trace() {
         (PeerId(0), Some(RejectReason::RpkiInvalid))
     );
     assert!(last.findings[0].evidence.contains("AS9"));
-    lab.rib.replace_filter_data(data(&[]), || {});
+    lab.rib.replace_outside_data(data(&[]), || {});
     let explained = explain(&lab).unwrap();
     assert_eq!(explained.candidates[0].peer, PeerId(0), "the shorter path");
     assert_eq!(explained.clients[1].receives, [0]);
@@ -233,7 +233,7 @@ fn a_preview_lists_the_routes_that_other_data_and_policies_concern() {
     lab.announce(0, &Block::new(&[1]).0, "185.1.0.0/16");
     lab.announce(1, &Block::new(&[2]).0, "186.0.0.0/20");
     let snapshot = lab.rib.snapshot();
-    let preview = |data: &FilterData, policy: &dyn Fn(PeerId) -> PreviewedPolicy| {
+    let preview = |data: &OutsideData, policy: &dyn Fn(PeerId) -> PreviewedPolicy| {
         let mut out = Vec::new();
         snapshot.preview(policy, data, |route| out.push(route));
         out
@@ -386,7 +386,7 @@ fn only_to_customer_that_receipt_adds_is_undone_by_another_role() {
 }
 
 /// The IRR has 185.0.0.0/16 for AS 1 and 185.1.0.0/16 for AS 9. The member has the AS numbers 1 and 5.
-fn irr(rules: IrrRules) -> Arc<FilterData> {
+fn irr(rules: IrrRules) -> Arc<OutsideData> {
     let mut builder = IrrBuilder::new();
     let member = IrrMember(0);
     builder.add_member(member, 1, rules);
@@ -396,10 +396,10 @@ fn irr(rules: IrrRules) -> Arc<FilterData> {
         let prefix = prefix.parse().unwrap();
         builder.add_route_object(prefix, origin, IrrKind::RouteObject, source);
     }
-    Arc::new(FilterData {
+    Arc::new(OutsideData {
         vrps: usual_data().vrps.clone(),
         irr: Some(Arc::new(builder.build().unwrap())),
-        ..FilterData::default()
+        ..OutsideData::default()
     })
 }
 
@@ -411,7 +411,7 @@ fn irr_exchange(rules: IrrRules, action: CheckAction) -> Lab {
         settings.irr_member = Some(IrrMember(0));
         settings.blackhole = PerFamily::both(true);
     });
-    lab.rib.replace_filter_data(irr(rules), || {});
+    lab.rib.replace_outside_data(irr(rules), || {});
     lab
 }
 
@@ -469,9 +469,9 @@ fn an_origin_that_leaves_an_as_set_concerns_its_routes_alone() {
     let both = Arc::new(builder(&[1, 5]).build().unwrap());
     let one = Arc::new(builder(&[1]).build_after(&both).unwrap());
     let data = |irr: &Arc<IrrData>| {
-        Arc::new(FilterData {
+        Arc::new(OutsideData {
             irr: Some(Arc::clone(irr)),
-            ..FilterData::default()
+            ..OutsideData::default()
         })
     };
     lab.replace_data(data(&both));
@@ -556,10 +556,10 @@ fn each_kind_of_registration_has_a_mark_of_its_own() {
     }
     let white = ["185.4.0.0/16"].map(|prefix| prefix.parse::<Prefix>().unwrap().into());
     builder.add_white_prefixes(member, "white-list", white);
-    lab.replace_data(Arc::new(FilterData {
+    lab.replace_data(Arc::new(OutsideData {
         vrps: usual_data().vrps.clone(),
         irr: Some(Arc::new(builder.build().unwrap())),
-        ..FilterData::default()
+        ..OutsideData::default()
     }));
     let tags = [
         (TagState::IrrPrefixByRoa, "self:3000:0"),
@@ -580,14 +580,14 @@ fn each_kind_of_registration_has_a_mark_of_its_own() {
 #[test]
 fn before_the_first_irr_data_no_route_is_rejected_by_them() {
     let mut lab = irr_exchange(BOTH, CheckAction::Reject);
-    let without = FilterData {
+    let without = OutsideData {
         irr: None,
-        ..FilterData::clone(&usual_data())
+        ..OutsideData::clone(&usual_data())
     };
-    lab.rib.replace_filter_data(Arc::new(without), || {});
+    lab.rib.replace_outside_data(Arc::new(without), || {});
     assert_eq!(verdict(&mut lab, &[1, 9], "186.0.0.0/16"), None);
     // The first data arrive, and the check counts for the route that is there.
-    lab.rib.replace_filter_data(irr(BOTH), || {});
+    lab.rib.replace_outside_data(irr(BOTH), || {});
     let origin = Some(RejectReason::OriginNotInAsSet);
     assert_eq!(verdicts(&lab, "186.0.0.0/16"), [origin]);
 }
@@ -595,11 +595,11 @@ fn before_the_first_irr_data_no_route_is_rejected_by_them() {
 #[test]
 fn a_new_member_is_rejected_until_its_registrations_are_there() {
     let mut lab = irr_exchange(BOTH, CheckAction::Reject);
-    let others = FilterData {
+    let others = OutsideData {
         irr: Some(Arc::new(IrrBuilder::new().build().unwrap())),
-        ..FilterData::default()
+        ..OutsideData::default()
     };
-    lab.rib.replace_filter_data(Arc::new(others), || {});
+    lab.rib.replace_outside_data(Arc::new(others), || {});
     let prefix = Some(RejectReason::PrefixNotInAsSet);
     assert_eq!(verdict(&mut lab, &[1], "185.0.0.0/16"), prefix);
     let explained = lab.rib.explain("185.0.0.0/16".parse().unwrap()).unwrap();
@@ -630,9 +630,9 @@ fn a_number_of_another_as_gives_none_of_its_registrations() {
         let source = builder.add_source("RIPE");
         let prefix = "185.0.0.0/16".parse().unwrap();
         builder.add_route_object(prefix, 1, IrrKind::RouteObject, source);
-        Arc::new(FilterData {
+        Arc::new(OutsideData {
             irr: Some(Arc::new(builder.build().unwrap())),
-            ..FilterData::default()
+            ..OutsideData::default()
         })
     };
     lab.replace_data(data(1));
@@ -645,9 +645,9 @@ fn a_number_of_another_as_gives_none_of_its_registrations() {
 #[test]
 fn without_any_irr_data_routes_of_a_neighbor_that_requires_them_are_rejected() {
     let mut lab = irr_exchange(BOTH, CheckAction::Reject);
-    let without = FilterData {
+    let without = OutsideData {
         irr: None,
-        ..FilterData::clone(&usual_data())
+        ..OutsideData::clone(&usual_data())
     };
     lab.replace_data(Arc::new(without));
     assert_eq!(verdict(&mut lab, &[1], "185.0.0.0/16"), None);
@@ -674,11 +674,11 @@ fn the_evidence_names_as_sets_that_are_not_read_yet() {
     builder.add_member(IrrMember(0), 1, BOTH);
     builder.add_origins(IrrMember(0), "AS1", [1]);
     builder.add_unread_set(IrrMember(0), "AS-NEW");
-    let data = FilterData {
+    let data = OutsideData {
         irr: Some(Arc::new(builder.build().unwrap())),
-        ..FilterData::default()
+        ..OutsideData::default()
     };
-    lab.rib.replace_filter_data(Arc::new(data), || {});
+    lab.rib.replace_outside_data(Arc::new(data), || {});
     let origin = Some(RejectReason::OriginNotInAsSet);
     assert_eq!(verdict(&mut lab, &[1, 9], "185.1.0.0/16"), origin);
     let explained = lab.rib.explain("185.1.0.0/16".parse().unwrap()).unwrap();

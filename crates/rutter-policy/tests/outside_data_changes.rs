@@ -9,9 +9,9 @@ use route::{Route, addr, with};
 use rutter_net::{Asn, Community, Prefix};
 use rutter_policy::{
     AddedCommunity, COMBINATIONS, ChangesId, Class, CommunityList, CommunityPattern, Conditions,
-    Filter, FilterAction, FilterChain, FilterData, FilterDefault, FilterRule, ImportPolicy,
-    ImportRule, ImportSettings, MedChange, NextHop, RejectReason, RemovedCommunities, RouteChanges,
-    RouteVerdict,
+    Filter, FilterAction, FilterChain, FilterDefault, FilterRule, ImportPolicy, ImportRule,
+    ImportSettings, MedChange, NextHop, OutsideData, RejectReason, RemovedCommunities,
+    RouteChanges, RouteVerdict,
 };
 
 const LOCAL: Asn = Asn(64_500);
@@ -68,12 +68,12 @@ fn settings(rules: Vec<FilterRule>) -> ImportSettings {
 
 /// The verdict on a route, and what `explain` says of its changes.
 fn judge(policy: &ImportPolicy, route: &Route) -> (RouteVerdict, Vec<String>) {
-    let (data, prefix): (_, Prefix) = (FilterData::default(), "193.0.0.0/21".parse().unwrap());
+    let (data, prefix): (_, Prefix) = (OutsideData::default(), "193.0.0.0/21".parse().unwrap());
     let next_hop = NextHop::from(addr("192.0.2.11"));
     let family = prefix.family();
     with(route, |attributes| {
         let of_set = policy.check_attributes(&data, attributes, next_hop, family);
-        let described = policy.filter_changes(&data, prefix, attributes, next_hop, family);
+        let described = policy.outside_data_changes(&data, prefix, attributes, next_hop, family);
         (policy.judge(&data, prefix, &of_set), described)
     })
 }
@@ -190,7 +190,7 @@ fn a_peer_that_meets_many_combinations_of_rules_is_rejected() {
     let accepted = verdicts.filter(|verdict| *verdict != rejected).count();
     assert_eq!(accepted, COMBINATIONS);
     let last = Route::communities(&marks.join(" "));
-    let (data, prefix): (_, Prefix) = (FilterData::default(), "193.0.0.0/21".parse().unwrap());
+    let (data, prefix): (_, Prefix) = (OutsideData::default(), "193.0.0.0/21".parse().unwrap());
     let next_hop = NextHop::from(addr("192.0.2.11"));
     let found = with(&last, |attributes| {
         policy.all_reasons(&data, prefix, attributes, next_hop, prefix.family())

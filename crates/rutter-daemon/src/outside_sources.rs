@@ -7,7 +7,7 @@ use std::time::Duration;
 use parking_lot::{Mutex, MutexGuard};
 use rutter_api::{SourceAction, SourceRow};
 use rutter_config::Config;
-use rutter_policy::FilterData;
+use rutter_policy::OutsideData;
 use rutter_sources::irr::IrrSource;
 use rutter_sources::rpki::RpkiSource;
 use rutter_sources::{SourceStatus, unix_seconds};
@@ -17,14 +17,14 @@ use crate::source_slot::{ConfiguredSource, Slot, SourceSlot};
 
 /// The sources of outside data.
 #[derive(Default)]
-pub(crate) struct FilterSources {
+pub(crate) struct OutsideSources {
     /// Locked while the data of the table are replaced: each replacement begins with the data of the one before.
     publishing: Mutex<()>,
     rpki: SourceSlot<RpkiSource>,
     irr: SourceSlot<IrrSource>,
 }
 
-impl FilterSources {
+impl OutsideSources {
     /// All sources, in the order of their rows.
     fn all(&self) -> [&dyn Slot; 2] {
         [&self.rpki, &self.irr]
@@ -105,7 +105,7 @@ impl FilterSources {
     }
 
     /// The data of the table with what sources refused; `None` if nothing waits.
-    pub(crate) fn refused(&self, data: &FilterData) -> Option<FilterData> {
+    pub(crate) fn refused(&self, data: &OutsideData) -> Option<OutsideData> {
         let mut accepted = data.clone();
         let waiting = self.all().map(|slot| slot.put_refused(&mut accepted));
         waiting.contains(&true).then_some(accepted)
@@ -116,7 +116,7 @@ impl FilterSources {
     ///
     /// # Errors
     /// If a file cannot be read.
-    pub(crate) fn preview(config: &Config, data: &FilterData) -> Result<FilterData, String> {
+    pub(crate) fn preview(config: &Config, data: &OutsideData) -> Result<OutsideData, String> {
         let mut data = data.clone();
         preview_of::<RpkiSource>(config, &mut data)?;
         preview_of::<IrrSource>(config, &mut data)?;
@@ -135,7 +135,7 @@ impl FilterSources {
     }
 }
 
-fn preview_of<S: ConfiguredSource>(config: &Config, data: &mut FilterData) -> Result<(), String> {
+fn preview_of<S: ConfiguredSource>(config: &Config, data: &mut OutsideData) -> Result<(), String> {
     match S::settings(config) {
         None => S::put(data, None),
         Some(settings) => {
@@ -150,12 +150,12 @@ fn preview_of<S: ConfiguredSource>(config: &Config, data: &mut FilterData) -> Re
 impl Shared {
     /// Changes the outside data of the table. Routes that the change concerns are evaluated again, and clients receive
     /// the differences.
-    pub(crate) fn publish(&self, change: impl FnOnce(&mut FilterData)) {
+    pub(crate) fn publish(&self, change: impl FnOnce(&mut OutsideData)) {
         let _one_at_a_time = self.sources.publishing.lock();
-        let mut data = FilterData::clone(&self.rib.filter_data());
+        let mut data = OutsideData::clone(&self.rib.outside_data());
         change(&mut data);
         self.rib
-            .replace_filter_data(Arc::new(data), || self.flush());
+            .replace_outside_data(Arc::new(data), || self.flush());
         self.flush();
     }
 }

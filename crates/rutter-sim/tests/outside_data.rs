@@ -17,7 +17,7 @@ fn run_all(default_seeds: u64, is_large: bool) -> Option<DataOutcome> {
         let outcome = std::panic::catch_unwind(|| run_with_changing_data(seed, is_large));
         let Ok(outcome) = outcome else {
             panic!(
-                "replay with RUTTER_SIM_SEED={seed} cargo test -p rutter-sim --test filter_data"
+                "replay with RUTTER_SIM_SEED={seed} cargo test -p rutter-sim --test outside_data"
             );
         };
         if seed % 20 == 1 {

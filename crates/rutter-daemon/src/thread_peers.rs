@@ -11,13 +11,13 @@ use crate::peer::Peer;
 /// Invariant: the index has exactly one entry for each occupied slot, under the address of its neighbor. The list of
 /// free slots has each empty slot once.
 #[derive(Default)]
-pub(crate) struct Peers {
+pub(crate) struct ThreadPeers {
     slots: Vec<Option<Peer>>,
     free: Vec<usize>,
     by_address: HashMap<IpAddr, usize>,
 }
 
-impl Peers {
+impl ThreadPeers {
     /// Puts a new neighbor into a free slot and returns the slot. The address must not be in use.
     pub(crate) fn insert(&mut self, peer: Peer) -> usize {
         let address = peer.address();
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_slot_is_used_again_and_the_index_follows() {
-        let mut peers = Peers::default();
+        let mut peers = ThreadPeers::default();
         let addresses: Vec<IpAddr> = (1..4).map(|n| [192, 0, 2, n].into()).collect();
         let slots: Vec<usize> = addresses.iter().map(|a| peers.insert(peer(*a))).collect();
         assert_eq!((peers.len(), peers.slot_count()), (3, 3));
