@@ -16,7 +16,7 @@ pub use archive::add_archive;
 pub use events::EventLog;
 pub use live::{database, live_database, with_routers};
 pub use rutter_pgfront::{
-    Access, ConnectionBounds, Database, Format, Limits, Printer, QueryError, Server, ServerError,
-    Settings, Tls, TlsError,
+    Access, CertificateFiles, ConnectionBounds, Database, Format, Limits, Printer, QueryError,
+    Server, ServerError, Settings, TlsFileError,
 };
 pub use tables::Router;

@@ -11,6 +11,8 @@ mod tls;
 use std::io::Read as _;
 use std::path::PathBuf;
 
+use rutter_tls::CertificateFiles;
+
 use crate::cli::SqlArgs;
 use crate::failure::Failure;
 
@@ -18,7 +20,7 @@ pub(crate) use service::SqlService;
 
 /// Checks that a certificate and its key are usable, for `rutter check`.
 pub(crate) fn check_tls(certificate: PathBuf, key: PathBuf) -> Result<(), Failure> {
-    let files = rutter_sql::Tls { certificate, key };
+    let files = CertificateFiles { certificate, key };
     files.check().map_err(|why| Failure::text(why.to_string()))
 }
 

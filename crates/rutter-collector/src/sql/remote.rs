@@ -10,7 +10,7 @@ use rutter_sql::Printer;
 use crate::cli::SqlArgs;
 use crate::failure::Failure;
 
-use super::tls::Verifying;
+use super::tls::connector;
 
 /// Runs the query and prints its rows.
 pub(super) fn ask(args: &SqlArgs, query: &str) -> Result<(), Failure> {
@@ -28,7 +28,7 @@ pub(super) fn ask(args: &SqlArgs, query: &str) -> Result<(), Failure> {
     let client = match &args.tls_root {
         None => config.connect(NoTls),
         Some(root) => {
-            let tls = Verifying::with(root)?;
+            let tls = connector(root)?;
             config.ssl_mode(SslMode::Require).connect(tls)
         }
     };

@@ -2,11 +2,11 @@
 
 use std::net::SocketAddr;
 
-use rutter_sql::{Access, ConnectionBounds, Limits, Server, Settings, Tls};
+use rutter_sql::{Access, CertificateFiles, ConnectionBounds, Limits, Server, Settings};
 
 /// Starts a server with open access, with or without a certificate. Returns it with its address. The server stops when
 /// it is dropped.
-pub(super) fn start(tls: Option<Tls>) -> (Server, SocketAddr) {
+pub(super) fn start(tls: Option<CertificateFiles>) -> (Server, SocketAddr) {
     let settings = Settings {
         listen: vec!["127.0.0.1:0".parse().unwrap()],
         access: Access::Open,

@@ -8,7 +8,8 @@ use rutter_config::Sql;
 use rutter_events::{Decoder, Now};
 use rutter_service::{Context, Service};
 use rutter_sql::{
-    Access, ConnectionBounds, EventLog, Limits, Router, Server, Tls, live_database, with_routers,
+    Access, CertificateFiles, ConnectionBounds, EventLog, Limits, Router, Server, live_database,
+    with_routers,
 };
 
 use crate::failure::Failure;
@@ -62,7 +63,7 @@ fn served(settings: &Sql) -> rutter_sql::Settings {
             password: String::from_utf8_lossy(login.password.reveal()).into_owned(),
         },
     };
-    let tls = settings.tls.as_ref().map(|tls| Tls {
+    let tls = settings.tls.as_ref().map(|tls| CertificateFiles {
         certificate: tls.certificate.clone(),
         key: tls.key.clone(),
     });

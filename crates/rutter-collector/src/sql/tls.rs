@@ -1,64 +1,41 @@
 //! TLS for a query of a collector on another machine.
 
-use std::future::Future;
-use std::io;
 use std::path::Path;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
-use postgres::Socket;
-use postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, InvalidDnsNameError, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
 };
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio_rustls::TlsConnector;
+use rutter_sinks::tls::Connector;
+use rutter_tls::read_certificates;
 
 use crate::failure::Failure;
 
-/// A TLS connector that accepts the given certificates, and the certificates that they signed.
-#[derive(Clone)]
-pub(super) struct Verifying(TlsConnector);
-
-impl Verifying {
-    /// Creates a connector from the certificates of a PEM file.
-    pub(super) fn with(path: &Path) -> Result<Self, Failure> {
-        let wrong = |why: &dyn std::fmt::Display| {
-            Failure::text(format!(
-                "cannot use {} as root certificate: {why}",
-                path.display()
-            ))
-        };
-        let given = CertificateDer::pem_file_iter(path)
-            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-            .map_err(|why| wrong(&why))?;
-        if given.is_empty() {
-            return Err(wrong(
-                &"there is no certificate in it\n  it must have one as PEM: -----BEGIN CERTIFICATE----- …",
-            ));
-        }
-        let mut roots = RootCertStore::empty();
-        for certificate in &given {
-            roots.add(certificate.clone()).map_err(|why| wrong(&why))?;
-        }
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let chains =
-            WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
-        let chains = chains.build().map_err(|why| wrong(&why))?;
-        let config =
-            ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-        let config = config
-            .map_err(|why| wrong(&why))?
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(GivenOrChained { given, chains }))
-            .with_no_client_auth();
-        Ok(Verifying(TlsConnector::from(Arc::new(config))))
+/// Returns a TLS connector that accepts the certificates of a PEM file, and the certificates that they signed.
+pub(super) fn connector(path: &Path) -> Result<Connector, Failure> {
+    let wrong = |why: &dyn std::fmt::Display| {
+        Failure::text(format!("cannot use {} for TLS: {why}", path.display()))
+    };
+    let given = read_certificates(path).map_err(|why| Failure::text(why.to_string()))?;
+    let mut roots = RootCertStore::empty();
+    for certificate in &given {
+        roots.add(certificate.clone()).map_err(|why| wrong(&why))?;
     }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let chains =
+        WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+    let chains = chains.build().map_err(|why| wrong(&why))?;
+    let config =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config
+        .map_err(|why| wrong(&why))?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(GivenOrChained { given, chains }))
+        .with_no_client_auth();
+    Ok(Connector::new(Arc::new(config), None))
 }
 
 /// A verifier that accepts two kinds of certificates. One kind chains to a given certificate and has the name of the
@@ -131,67 +108,6 @@ fn is_validity_error(why: &rustls::Error) -> bool {
     )
 }
 
-impl MakeTlsConnect<Socket> for Verifying {
-    type Stream = Encrypted;
-    type TlsConnect = TlsToServer;
-    type Error = InvalidDnsNameError;
-
-    fn make_tls_connect(&mut self, server: &str) -> Result<TlsToServer, InvalidDnsNameError> {
-        let name = ServerName::try_from(server.to_owned())?;
-        Ok(TlsToServer(self.0.clone(), name))
-    }
-}
-
-/// A connection to the server of this name, before the handshake.
-pub(super) struct TlsToServer(TlsConnector, ServerName<'static>);
-
-impl TlsConnect<Socket> for TlsToServer {
-    type Stream = Encrypted;
-    type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<Encrypted>> + Send>>;
-
-    fn connect(self, stream: Socket) -> Self::Future {
-        Box::pin(async move { Ok(Encrypted(self.0.connect(self.1, stream).await?)) })
-    }
-}
-
-/// An encrypted connection.
-pub(super) struct Encrypted(tokio_rustls::client::TlsStream<Socket>);
-
-impl TlsStream for Encrypted {
-    fn channel_binding(&self) -> ChannelBinding {
-        ChannelBinding::none()
-    }
-}
-
-impl AsyncRead for Encrypted {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(context, buffer)
-    }
-}
-
-impl AsyncWrite for Encrypted {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        octets: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(context, octets)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(context)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -199,7 +115,7 @@ mod tests {
     use std::process::Command;
 
     use postgres::config::SslMode;
-    use rutter_sql::Tls;
+    use rutter_sql::CertificateFiles;
 
     use super::super::server;
     use super::*;
@@ -216,7 +132,7 @@ mod tests {
         }
 
         /// Creates a self-signed certificate. `openssl req` marks it as a CA by default.
-        fn certificate(&self, name: &str, more: &[&str]) -> Tls {
+        fn certificate(&self, name: &str, more: &[&str]) -> CertificateFiles {
             let (certificate, key) = (format!("{name}.crt"), format!("{name}.key"));
             let made = Command::new("openssl")
                 .args(
@@ -236,7 +152,7 @@ mod tests {
             let made = made.expect("openssl runs: tools/install-test-deps installs it");
             let error = String::from_utf8_lossy(&made.stderr);
             assert!(made.status.success(), "{error}");
-            Tls {
+            CertificateFiles {
                 certificate: self.0.join(certificate),
                 key: self.0.join(key),
             }
@@ -250,13 +166,13 @@ mod tests {
     }
 
     /// Queries a server with this certificate. Returns the error.
-    fn ask(tls: &Tls, root: &Path) -> Result<(), String> {
+    fn ask(tls: &CertificateFiles, root: &Path) -> Result<(), String> {
         let (_server, address) = server::start(Some(tls.clone()));
-        let verifying = Verifying::with(root).map_err(|failure| format!("{failure:?}"))?;
+        let connector = connector(root).map_err(|failure| format!("{failure:?}"))?;
         let mut config = postgres::Config::new();
         config.host("127.0.0.1").port(address.port());
         config.user("reader").ssl_mode(SslMode::Require);
-        let client = config.connect(verifying);
+        let client = config.connect(connector);
         let mut client = client.map_err(|why| format!("{why:?}"))?;
         client.simple_query("SELECT 1").unwrap();
         Ok(())

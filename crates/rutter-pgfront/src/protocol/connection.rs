@@ -10,6 +10,7 @@ use pgwire::api::{DefaultClient, NoopHandler, PgWireConnectionState};
 use pgwire::error::PgWireError;
 use pgwire::messages::PgWireFrontendMessage;
 use pgwire::tokio::server::{PgWireMessageServerCodec, process_error, process_message};
+use rutter_tls::ServerCertificate;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio_util::codec::Framed;
@@ -18,14 +19,13 @@ use super::framing::Frames;
 use super::handler::ConnectionHandler;
 use super::prepared::Prepared;
 use super::session::fatal;
-use super::tls::Certificate;
 use super::{LOGINS, LOGINS_OF_NETWORK};
 
 /// Serves a connection until its client ends it. With a certificate, clients on other machines must use TLS.
 pub async fn serve(
     mut stream: TcpStream,
     peer: SocketAddr,
-    certificate: Option<&Certificate>,
+    certificate: Option<&ServerCertificate>,
     connection_handler: Arc<ConnectionHandler>,
 ) -> io::Result<()> {
     stream.set_nodelay(true)?;

@@ -25,7 +25,6 @@ mod scram;
 mod session;
 mod settings;
 mod statement;
-mod tls;
 mod values;
 
 use std::fmt;
@@ -36,17 +35,16 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rutter_limits::ConnectionLimits;
+use rutter_tls::{CertificateFiles, ServerCertificate, TlsFileError};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 pub use access::Access;
 pub(crate) use settings::SETTINGS;
-pub use tls::{Tls, TlsError};
 
 use crate::Database;
 use handler::{ConnectionHandler, HandlerFactory};
 use rejected_connections::Refused;
-use tls::Certificate;
 
 /// Threads beyond the configured number: others are answered while one query computes for long.
 const SPARE_THREADS: usize = 2;
@@ -90,7 +88,7 @@ pub struct Settings {
     /// Which clients may connect.
     pub access: Access,
     /// The certificate. Without one, nothing is encrypted.
-    pub tls: Option<Tls>,
+    pub tls: Option<CertificateFiles>,
     /// The threads that compute queries.
     pub threads: usize,
     /// The limits of connections.
@@ -107,7 +105,7 @@ pub enum ServerError {
     /// An address cannot be listened on, or a thread cannot be started.
     Listen(SocketAddr, io::Error),
     /// The certificate cannot be used.
-    Tls(TlsError),
+    Tls(TlsFileError),
 }
 
 impl fmt::Display for ServerError {
@@ -143,7 +141,8 @@ impl Server {
             step_back,
             release,
         } = settings;
-        let certificate = tls.map(Certificate::read).transpose();
+        let certificate = tls.map(|files| ServerCertificate::read("SQL", files));
+        let certificate = certificate.transpose();
         let certificate = certificate.map_err(ServerError::Tls)?;
         let (stop, stopped) = watch::channel(false);
         let mut sockets = Vec::new();
@@ -220,7 +219,7 @@ async fn return_free_memory(database: Database, release: fn()) {
 async fn serve(
     sockets: Vec<std::net::TcpListener>,
     shared: HandlerFactory,
-    certificate: Option<Certificate>,
+    certificate: Option<ServerCertificate>,
     mut stopped: watch::Receiver<bool>,
 ) {
     let logins = ConnectionLimits::per_network(LOGINS, LOGINS_OF_NETWORK);
@@ -245,7 +244,7 @@ async fn serve(
 /// Accepts connections on a socket.
 struct Accepting {
     shared: HandlerFactory,
-    certificate: Option<Certificate>,
+    certificate: Option<ServerCertificate>,
     /// Counts the connections that have not logged in.
     logins: ConnectionLimits,
     refused: Refused,
@@ -280,7 +279,7 @@ impl Accepting {
 async fn answer(
     connection: TcpStream,
     peer: SocketAddr,
-    certificate: Option<Certificate>,
+    certificate: Option<ServerCertificate>,
     connection_handler: Arc<ConnectionHandler>,
 ) {
     let session = connection_handler.session().clone();

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use postgres::fallible_iterator::FallibleIterator as _;
-use rutter_sql::{Access, ConnectionBounds, Server, Settings, Tls};
+use rutter_sql::{Access, CertificateFiles, ConnectionBounds, Server, Settings};
 
 use crate::raw::Raw;
 use crate::table;
@@ -19,7 +19,7 @@ fn bounded(access: Access, bounds: ConnectionBounds) -> Server {
     start(access, None, bounds)
 }
 
-pub fn start(access: Access, tls: Option<Tls>, bounds: ConnectionBounds) -> Server {
+pub fn start(access: Access, tls: Option<CertificateFiles>, bounds: ConnectionBounds) -> Server {
     let settings = Settings {
         listen: vec!["127.0.0.1:0".parse().unwrap()],
         access,

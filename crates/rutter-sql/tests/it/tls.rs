@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use rutter_sql::{Access, ConnectionBounds, Server, Tls};
+use rutter_sql::{Access, CertificateFiles, ConnectionBounds, Server};
 
 use crate::server::{psql_of, start};
 
@@ -34,8 +34,8 @@ impl Certificate {
         assert!(made.status.success(), "{error}");
     }
 
-    fn files(&self) -> Tls {
-        Tls {
+    fn files(&self) -> CertificateFiles {
+        CertificateFiles {
             certificate: self.0.join("certificate"),
             key: self.0.join("key"),
         }

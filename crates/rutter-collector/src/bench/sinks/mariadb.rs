@@ -7,15 +7,17 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use mysql::prelude::Queryable;
-use mysql::{Conn, OptsBuilder, Row, Value};
+use mysql_async::prelude::Queryable as _;
+use mysql_async::{Conn, Opts, OptsBuilder, Row, Value};
 use rutter_config::Database;
+use tokio::runtime::{Builder, Runtime};
 
 use super::{ComparedDatabase, Url, Visit};
 use rutter_sinks::mariadb::MariaDb;
 
 pub(super) struct Server {
     settings: Database,
+    runtime: Runtime,
     conn: Conn,
 }
 
@@ -26,19 +28,39 @@ fn described<T, E: std::fmt::Display>(result: Result<T, E>) -> Result<T, String>
 impl Server {
     pub(super) fn connect(url: &Url) -> Result<Self, String> {
         let settings = url.0.clone();
-        let options = OptsBuilder::new()
+        let options = OptsBuilder::default()
             .prefer_socket(false)
-            .ip_or_hostname(Some(&settings.host))
+            .ip_or_hostname(&settings.host)
             .tcp_port(settings.port)
             .user(Some(&settings.user))
             .pass(password(&settings))
             .db_name(Some(&settings.database));
-        let conn = described(Conn::new(options))?;
-        Ok(Self { settings, conn })
+        let runtime = described(Builder::new_current_thread().enable_all().build())?;
+        let conn = described(runtime.block_on(Conn::new(Opts::from(options))))?;
+        Ok(Self {
+            settings,
+            runtime,
+            conn,
+        })
     }
 
     fn run(&mut self, sql: &str) -> Result<(), String> {
-        described(self.conn.query_drop(sql))
+        described(self.runtime.block_on(self.conn.query_drop(sql)))
+    }
+
+    /// Visits each row of a query, as LOAD DATA reads it.
+    fn each_line(
+        &mut self,
+        sql: &str,
+        mut visit: impl FnMut(&[u8]) -> Result<(), String>,
+    ) -> Result<(), String> {
+        self.runtime.block_on(async {
+            let mut rows = described(self.conn.query_iter(sql).await)?;
+            while let Some(row) = described(rows.next().await)? {
+                visit(&line(row))?;
+            }
+            Ok(())
+        })
     }
 
     /// Runs the client's bulk command.
@@ -96,12 +118,8 @@ impl ComparedDatabase for Server {
 
     fn prepare(&mut self, file: &Path) -> Result<(), String> {
         let mut out = BufWriter::new(described(File::create(file))?);
-        let rows = self
-            .conn
-            .query_iter("SELECT * FROM rutter_routes ORDER BY peer_id, network, length");
-        for row in described(rows)? {
-            described(out.write_all(&line(described(row)?)))?;
-        }
+        let sql = "SELECT * FROM rutter_routes ORDER BY peer_id, network, length";
+        self.each_line(sql, |line| described(out.write_all(line)))?;
         described(out.flush())
     }
 
@@ -118,10 +136,9 @@ impl ComparedDatabase for Server {
     }
 
     fn insert_single_rows(&mut self, count: usize) -> Result<Duration, String> {
-        let rows: Vec<Row> = described(self.conn.exec(
-            "SELECT * FROM rutter_bulk ORDER BY rand() LIMIT ?",
-            (count,),
-        ))?;
+        let Self { runtime, conn, .. } = self;
+        let sql = "SELECT * FROM rutter_bulk ORDER BY rand() LIMIT ?";
+        let rows: Vec<Row> = described(runtime.block_on(conn.exec(sql, (count,))))?;
         let select = "SELECT as_path FROM rutter_routes
             WHERE peer_id = ? AND network = ? AND length = ? AND path_id = ?";
         let insert =
@@ -129,8 +146,9 @@ impl ComparedDatabase for Server {
         let began = Instant::now();
         for row in rows {
             let values = row.unwrap();
-            let _: Option<Row> = described(self.conn.exec_first(select, values[..4].to_vec()))?;
-            described(self.conn.exec_drop(insert, values))?;
+            let key = values[..4].to_vec();
+            let _: Option<Row> = described(runtime.block_on(conn.exec_first(select, key)))?;
+            described(runtime.block_on(conn.exec_drop(insert, values)))?;
         }
         Ok(began.elapsed())
     }
@@ -142,11 +160,9 @@ impl ComparedDatabase for Server {
              FROM rutter_routes WHERE peer_id = (SELECT peer_id FROM rutter_peers WHERE peer_address = '{peer}')
              ORDER BY network, length, path_id"
         );
-        for row in described(self.conn.query_iter(sql))? {
-            let line = line(described(row)?);
-            visit(String::from_utf8_lossy(&line).trim_end_matches('\n'))?;
-        }
-        Ok(())
+        self.each_line(&sql, |line| {
+            visit(String::from_utf8_lossy(line).trim_end_matches('\n'))
+        })
     }
 }
 
