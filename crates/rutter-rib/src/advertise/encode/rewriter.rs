@@ -1,59 +1,22 @@
-//! From routes to UPDATE messages, in the style that the clients of a group share.
+//! The attributes of a route as clients receive them, and as they are after the import policy.
 
 use std::borrow::Cow;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use rutter_net::{
-    Asn, Community, ExtendedCommunity, Family, Ipv4Prefix, Ipv6Prefix, LargeCommunity, PerFamily,
-    Prefix,
-};
+use rutter_net::{Asn, Community, ExtendedCommunity, Family, LargeCommunity, PerFamily};
 use rutter_policy::{Class, ExportPolicy, MedChange, RouteChanges, Tags};
-use rutter_wire::attr::{self, Attributes, RawAttribute, code};
-use rutter_wire::nlri;
+use rutter_wire::attr::{
+    self, Attributes, EXTENDED_LENGTH, OPTIONAL, RawAttribute, TRANSITIVE, code,
+};
+use rutter_wire::frame::MAX_LEN;
 use smallvec::SmallVec;
 
+use super::style::Style;
 use crate::adj_rib_in::class_table::ClassTable;
-use crate::adj_rib_in::table::Key;
 use crate::adj_rib_in::verdict::ClassId;
 use crate::advertise::audience::Modification;
-use crate::advertise::audiences::EVERYONE;
-use crate::advertise::export_filter::ExportFilter;
 use crate::{AttrSet, PeerKind};
-
-const HEADER_LEN: usize = 19;
-const UPDATE: u8 = 2;
-/// The length limit without RFC 8654. With it, too, messages are longer only if the attributes need it.
-const MESSAGE_LEN: usize = 4096;
-
-const OPTIONAL: u8 = 0x80;
-const TRANSITIVE: u8 = 0x40;
-const EXTENDED_LENGTH: u8 = 0x10;
-
-/// Everything that shapes the bytes of a client's messages. Clients with equal styles share one stream.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Style {
-    pub kind: PeerKind,
-    pub local_asn: Asn,
-    /// Our own addresses as next hop; `None` keeps the next hop.
-    pub next_hop_self: Option<(Option<Ipv4Addr>, Option<Ipv6Addr>)>,
-    pub as4: bool,
-    pub max_message_len: usize,
-    pub families: PerFamily<bool>,
-    pub add_path: PerFamily<bool>,
-    pub add_path_limit: u16,
-    pub extended_next_hop: bool,
-    /// RFC 9234: ONLY_TO_CUSTOMER with our AS is added where it is absent.
-    pub add_otc: bool,
-    /// Our AS is prepended: always for eBGP, for route server clients by their options.
-    pub prepend_own_as: bool,
-    /// Our BGP Identifier where routes are reflected (RFC 4456), else 0.
-    pub cluster_id: u32,
-    /// Whether anything is advertised. A session whose `export` became `none` sends withdrawals, then nothing.
-    pub advertises: bool,
-    /// The export filters, if there are any.
-    pub filter: Option<Arc<ExportFilter>>,
-}
 
 /// The facts about a route's sender that attributes for internal peers need.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,59 +37,7 @@ pub(crate) struct RewriteRules<'a> {
     pub class: ClassId,
 }
 
-/// A prefix type that can be written as NLRI.
-pub(crate) trait Nlri: Key {
-    fn write(self, out: &mut Vec<u8>, path_id: Option<u32>);
-}
-
-impl Nlri for Ipv4Prefix {
-    fn write(self, out: &mut Vec<u8>, path_id: Option<u32>) {
-        nlri::write_ipv4(out, path_id, self);
-    }
-}
-
-impl Nlri for Ipv6Prefix {
-    fn write(self, out: &mut Vec<u8>, path_id: Option<u32>) {
-        nlri::write_ipv6(out, path_id, self);
-    }
-}
-
 impl Style {
-    /// Returns whether this style's clients can receive the route at all: an IPv4 route with an IPv6 next hop needs
-    /// RFC 8950.
-    pub fn can_carry(&self, family: Family, set: &AttrSet) -> bool {
-        if !self.advertises {
-            return false;
-        }
-        family != Family::Ipv4Unicast || set.mp_next_hop().len() < 16 || self.extended_next_hop
-    }
-
-    /// Returns whether clients of both styles receive a route in the same form, if they receive it.
-    pub fn sends_in_form_of(&self, other: &Style) -> bool {
-        let with_the_same_routes = Style {
-            add_path_limit: other.add_path_limit,
-            advertises: other.advertises,
-            filter: other.filter.clone(),
-            ..self.clone()
-        };
-        with_the_same_routes == *other
-    }
-
-    fn sends_block_as_is(
-        &self,
-        set: &AttrSet,
-        modification: Modification,
-        policy: &ExportPolicy,
-    ) -> bool {
-        self.kind == PeerKind::RouteServerClient
-            && self.as4
-            && !self.add_otc
-            && !self.prepend_own_as
-            && self.next_hop_self.is_none()
-            && modification == Modification::default()
-            && (set.audience() == EVERYONE || !policy.scrub())
-    }
-
     /// Appends the attributes for clients of this style, without MP_REACH_NLRI.
     pub fn write_attributes(
         &self,
@@ -163,109 +74,6 @@ impl Style {
             Attributes::from_canonical(&wide).write_two_octet(out);
         }
     }
-
-    /// The next hop that replaces the received one for routes with BLACKHOLE.
-    fn blackhole_next_hop(&self, family: Family, rules: RewriteRules<'_>) -> Option<IpAddr> {
-        // Almost all routes end here.
-        if rules.class == ClassId::PLAIN || self.next_hop_self.is_some() {
-            return None;
-        }
-        let is_blackhole = rules.classes.class(rules.class).blackhole;
-        rules.policy.settings().blackhole_next_hop[family].filter(|_| is_blackhole)
-    }
-
-    /// The next hop octets for MP_REACH_NLRI; `None` where NLRI go into the message's own field.
-    pub fn mp_next_hop<'a>(
-        &self,
-        set: &'a AttrSet,
-        family: Family,
-        rules: RewriteRules<'_>,
-        own: &'a mut [u8; 16],
-    ) -> Option<&'a [u8]> {
-        match self.blackhole_next_hop(family, rules) {
-            Some(IpAddr::V4(_)) => return None,
-            Some(IpAddr::V6(address)) => {
-                *own = address.octets();
-                return Some(own);
-            }
-            None => {}
-        }
-        match (family, self.next_hop_self) {
-            (Family::Ipv4Unicast, Some((Some(_), _))) => None,
-            (_, Some((_, Some(address)))) => {
-                *own = address.octets();
-                Some(own)
-            }
-            (Family::Ipv4Unicast, _) if set.mp_next_hop().is_empty() => None,
-            _ => Some(set.mp_next_hop()),
-        }
-    }
-}
-
-/// Returns the attributes of an accepted route after the import policy, without MP_REACH_NLRI: the received ones with the changes
-/// of import filters and the communities of the route's class. Action communities stay, because they are removed only
-/// when the route is advertised. `unscrubbed` is an export policy that removes nothing.
-#[cold]
-pub(crate) fn write_post_policy<'a>(
-    set: &'a AttrSet,
-    family: Family,
-    sender: Sender,
-    rules: RewriteRules<'_>,
-    unscrubbed: &ExportPolicy,
-) -> Cow<'a, [u8]> {
-    let class = rules.classes.class(rules.class);
-    let tags = rules.policy.tags_of(class, sender.asn);
-    let on_import = rules.classes.changes(rules.class);
-    if on_import.is_none() && tags == Tags::default() && !class.add_otc {
-        return set.block().into();
-    }
-    let attributes = set.attributes();
-    let is_internal_only = |code| matches!(code, code::LOCAL_PREF | code::ORIGINATOR_ID);
-    let keeps_internal = attributes.iter().any(|raw| is_internal_only(raw.code))
-        || on_import.is_some_and(|changes| changes.local_pref.is_some());
-    let style = Style {
-        // Only internal kinds keep LOCAL_PREF.
-        kind: match keeps_internal {
-            true => PeerKind::Internal,
-            false => PeerKind::RouteServerClient,
-        },
-        local_asn: Asn(0),
-        next_hop_self: None,
-        as4: true,
-        max_message_len: MESSAGE_LEN,
-        families: PerFamily::both(true),
-        add_path: PerFamily::both(false),
-        add_path_limit: 0,
-        extended_next_hop: true,
-        add_otc: false,
-        prepend_own_as: false,
-        cluster_id: 0,
-        advertises: true,
-        filter: None,
-    };
-    let mut out = Vec::new();
-    let mut rewriter = Rewriter {
-        style: &style,
-        modification: Modification::default(),
-        // Nothing is reflected.
-        sender: Sender {
-            internal: false,
-            ..sender
-        },
-        policy: unscrubbed,
-        class: Class {
-            blackhole: false,
-            ..class
-        },
-        tags,
-        on_import,
-        on_export: None,
-        blackhole: None,
-        attributes: &attributes,
-        out: &mut out,
-    };
-    rewriter.rewrite(family);
-    out.into()
 }
 
 /// Rewrites a set's attributes where they may not pass unchanged.
@@ -571,169 +379,68 @@ impl Rewriter<'_, '_> {
     }
 }
 
-/// The octets of a prefix as NLRI.
-fn nlri_len<K: Nlri>(prefix: K, path_id: Option<u32>) -> usize {
-    let prefix: Prefix = prefix.into();
-    1 + usize::from(prefix.len()).div_ceil(8) + path_id.map_or(0, |_| 4)
-}
-
-/// Builds UPDATE messages one after the other in one buffer.
-#[derive(Default)]
-pub(crate) struct MessageWriter {
-    pub bytes: Vec<u8>,
-    nlri: Vec<u8>,
-}
-
-/// The most octets of one prefix with its path identifier: 17 of IPv6 and 4.
-const LONGEST_NLRI: usize = 21;
-
-impl MessageWriter {
-    /// Announces prefixes with one set of attributes, in as many messages as they need. Withdraws those that fit no message
-    /// with these attributes (RFC 8654 §4): the clients must not keep an older route.
-    pub fn announce<K: Nlri>(
-        &mut self,
-        attributes: &[u8],
-        mp_next_hop: Option<&[u8]>,
-        max_message_len: usize,
-        prefixes: impl Iterator<Item = (K, Option<u32>)> + Clone,
-    ) {
-        let overhead = HEADER_LEN + 4 + attributes.len() + mp_next_hop.map_or(0, |nh| 9 + nh.len());
-        let send = |this: &mut Self| match mp_next_hop {
-            None => this.close_ipv4(attributes),
-            Some(next_hop) => this.close_mp_reach(K::FAMILY, next_hop, attributes),
-        };
-        let needed = overhead + LONGEST_NLRI;
-        if needed <= max_message_len {
-            let room = needed.max(MESSAGE_LEN) - overhead;
-            return self.fill(room, prefixes, send);
-        }
-        let room = max_message_len.saturating_sub(overhead);
-        let fits = |(prefix, path_id): &(K, Option<u32>)| nlri_len(*prefix, *path_id) <= room;
-        self.fill(room, prefixes.clone().filter(fits), send);
-        self.withdraw(prefixes.filter(|prefix| !fits(prefix)));
+/// Returns the attributes of an accepted route after the import policy, without MP_REACH_NLRI: the received ones with the changes
+/// of import filters and the communities of the route's class. Action communities stay, because they are removed only
+/// when the route is advertised. `unscrubbed` is an export policy that removes nothing.
+#[cold]
+pub(crate) fn write_post_policy<'a>(
+    set: &'a AttrSet,
+    family: Family,
+    sender: Sender,
+    rules: RewriteRules<'_>,
+    unscrubbed: &ExportPolicy,
+) -> Cow<'a, [u8]> {
+    let class = rules.classes.class(rules.class);
+    let tags = rules.policy.tags_of(class, sender.asn);
+    let on_import = rules.classes.changes(rules.class);
+    if on_import.is_none() && tags == Tags::default() && !class.add_otc {
+        return set.block().into();
     }
-
-    /// Withdraws prefixes.
-    pub fn withdraw<K: Nlri>(&mut self, prefixes: impl Iterator<Item = (K, Option<u32>)>) {
-        let room = MESSAGE_LEN - HEADER_LEN - 4 - 7;
-        let send = |this: &mut Self| match K::FAMILY {
-            Family::Ipv4Unicast => this.close_withdrawn(),
-            Family::Ipv6Unicast => this.close_mp_unreach(K::FAMILY),
-        };
-        self.fill(room, prefixes, send);
-    }
-
-    /// End-of-RIB (RFC 4724 §2).
-    pub fn end_of_rib(&mut self, family: Family) {
-        self.nlri.clear();
-        match family {
-            Family::Ipv4Unicast => self.close_withdrawn(),
-            Family::Ipv6Unicast => self.close_mp_unreach(family),
-        }
-    }
-
-    /// A ROUTE-REFRESH message: subtype 1 begins, 2 ends a refresh (RFC 7313).
-    pub fn route_refresh(&mut self, family: Family, subtype: u8) {
-        let start = self.open(5);
-        let wire = family.afi_safi();
-        self.bytes.extend_from_slice(&wire.afi.to_be_bytes());
-        self.bytes.extend_from_slice(&[subtype, wire.safi]);
-        self.close(start);
-    }
-
-    fn fill<K: Nlri>(
-        &mut self,
-        room: usize,
-        prefixes: impl Iterator<Item = (K, Option<u32>)>,
-        send: impl Fn(&mut Self),
-    ) {
-        self.nlri.clear();
-        for (prefix, path_id) in prefixes {
-            let before = self.nlri.len();
-            prefix.write(&mut self.nlri, path_id);
-            if self.nlri.len() > room {
-                let last = self.nlri.split_off(before);
-                send(self);
-                self.nlri.clear();
-                self.nlri.extend_from_slice(&last);
-            }
-        }
-        if !self.nlri.is_empty() {
-            send(self);
-        }
-    }
-
-    fn open(&mut self, kind: u8) -> usize {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(&[0xff; 16]);
-        self.bytes.extend_from_slice(&[0, 0, kind]);
-        start
-    }
-
-    fn close(&mut self, start: usize) {
-        let len = (self.bytes.len() - start) as u16;
-        self.bytes[start + 16..start + 18].copy_from_slice(&len.to_be_bytes());
-    }
-
-    fn close_ipv4(&mut self, attributes: &[u8]) {
-        let start = self.open(UPDATE);
-        self.bytes.extend_from_slice(&[0, 0]);
-        self.put_length(attributes.len());
-        self.bytes.extend_from_slice(attributes);
-        self.bytes.extend_from_slice(&self.nlri);
-        self.close(start);
-    }
-
-    fn close_withdrawn(&mut self) {
-        let start = self.open(UPDATE);
-        self.put_length(self.nlri.len());
-        self.bytes.extend_from_slice(&self.nlri);
-        self.bytes.extend_from_slice(&[0, 0]);
-        self.close(start);
-    }
-
-    fn close_mp_reach(&mut self, family: Family, next_hop: &[u8], attributes: &[u8]) {
-        let start = self.open(UPDATE);
-        let value_len = 5 + next_hop.len() + self.nlri.len();
-        self.bytes.extend_from_slice(&[0, 0]);
-        self.put_length(4 + value_len + attributes.len());
-        self.bytes
-            .extend_from_slice(&[OPTIONAL | EXTENDED_LENGTH, code::MP_REACH_NLRI]);
-        self.put_length(value_len);
-        let wire = family.afi_safi();
-        self.bytes.extend_from_slice(&wire.afi.to_be_bytes());
-        self.bytes
-            .extend_from_slice(&[wire.safi, next_hop.len() as u8]);
-        self.bytes.extend_from_slice(next_hop);
-        self.bytes.push(0);
-        self.bytes.extend_from_slice(&self.nlri);
-        self.bytes.extend_from_slice(attributes);
-        self.close(start);
-    }
-
-    fn close_mp_unreach(&mut self, family: Family) {
-        let start = self.open(UPDATE);
-        let value_len = 3 + self.nlri.len();
-        // RFC 4724 §2 shows End-of-RIB with a short length field, and some speakers accept nothing else.
-        let long = value_len > 255;
-        self.bytes.extend_from_slice(&[0, 0]);
-        self.put_length(if long { 4 } else { 3 } + value_len);
-        if long {
-            self.bytes
-                .extend_from_slice(&[OPTIONAL | EXTENDED_LENGTH, code::MP_UNREACH_NLRI]);
-            self.put_length(value_len);
-        } else {
-            self.bytes
-                .extend_from_slice(&[OPTIONAL, code::MP_UNREACH_NLRI, value_len as u8]);
-        }
-        let wire = family.afi_safi();
-        self.bytes.extend_from_slice(&wire.afi.to_be_bytes());
-        self.bytes.push(wire.safi);
-        self.bytes.extend_from_slice(&self.nlri);
-        self.close(start);
-    }
-
-    fn put_length(&mut self, len: usize) {
-        self.bytes.extend_from_slice(&(len as u16).to_be_bytes());
-    }
+    let attributes = set.attributes();
+    let is_internal_only = |code| matches!(code, code::LOCAL_PREF | code::ORIGINATOR_ID);
+    let keeps_internal = attributes.iter().any(|raw| is_internal_only(raw.code))
+        || on_import.is_some_and(|changes| changes.local_pref.is_some());
+    let style = Style {
+        // Only internal kinds keep LOCAL_PREF.
+        kind: match keeps_internal {
+            true => PeerKind::Internal,
+            false => PeerKind::RouteServerClient,
+        },
+        local_asn: Asn(0),
+        next_hop_self: None,
+        as4: true,
+        max_message_len: MAX_LEN,
+        families: PerFamily::both(true),
+        add_path: PerFamily::both(false),
+        add_path_limit: 0,
+        extended_next_hop: true,
+        add_otc: false,
+        prepend_own_as: false,
+        cluster_id: 0,
+        advertises: true,
+        filter: None,
+    };
+    let mut out = Vec::new();
+    let mut rewriter = Rewriter {
+        style: &style,
+        modification: Modification::default(),
+        // Nothing is reflected.
+        sender: Sender {
+            internal: false,
+            ..sender
+        },
+        policy: unscrubbed,
+        class: Class {
+            blackhole: false,
+            ..class
+        },
+        tags,
+        on_import,
+        on_export: None,
+        blackhole: None,
+        attributes: &attributes,
+        out: &mut out,
+    };
+    rewriter.rewrite(family);
+    out.into()
 }
