@@ -1,14 +1,22 @@
 //! The outbound stream of one client: shared segments of its group's log, or its own catch-up from the table.
 
 mod handover;
+mod joined_group;
+mod pace;
+mod send_queue;
+
+pub use send_queue::FileRange;
+pub(crate) use send_queue::LONG_RANGE;
 
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io::IoSlice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
+
+use joined_group::JoinedGroup;
+use send_queue::SendQueue;
 
 use crate::adj_rib_in::leftovers::Leftovers;
 use crate::adj_rib_in::shard::{Shard, Stored};
@@ -16,22 +24,12 @@ use crate::adj_rib_in::table::Id;
 use crate::advertise::catch_up::{Ending, Phase};
 use crate::advertise::encode::MessageWriter;
 use crate::advertise::export_view::GroupScope;
-use crate::advertise::group::{
-    Advertisement, BEGIN_OF_REFRESH, Group, private_segment, write_messages,
-};
+use crate::advertise::group::{Advertisement, BEGIN_OF_REFRESH, Group, write_messages};
 use crate::advertise::lines::{Destination, Line, Lines};
 use crate::advertise::log::{FREED_AT_ONCE, Segment, UnreadSegments};
 use crate::advertise::unsent::Unsent;
-use crate::rib::AllStreams;
 use crate::topology::Topology;
 use crate::{PeerId, Rib};
-
-/// Bytes for one client, waiting in order.
-struct Chunk {
-    segment: Arc<Segment>,
-    start: u32,
-    end: u32,
-}
 
 /// The bytes still to be written to one client.
 ///
@@ -39,14 +37,13 @@ struct Chunk {
 /// and the group's log up to its limit. Then the client leaves the log and costs two bits a destination.
 pub struct ClientStream {
     peer: PeerId,
-    group: Arc<Group>,
+    group: JoinedGroup,
     /// The last segment of the log that was gathered from. It is `None` while catching up: a held segment keeps all
     /// later ones. For the same reason `queue` then holds no part of the log.
     cursor: Option<Arc<Segment>>,
     /// The bytes of the segment after `cursor` that are discarded already.
     discarded: u32,
-    queue: VecDeque<Chunk>,
-    queued: usize,
+    queue: SendQueue,
     phase: Phase,
     /// The group of another style that the client joins once it has read the log of its present one.
     next_group: Option<Arc<Group>>,
@@ -58,30 +55,7 @@ pub struct ClientStream {
     progress_ms: u64,
     /// The time of the last [`ClientStream::check_lag`].
     checked_ms: u64,
-    /// The time since which the client is slow; while it is, [`Group::slow`] counts it.
-    slow_since_ms: Option<u64>,
-    /// The client is counted in [`Group::backlogged`].
-    is_backlogged: bool,
     writer: MessageWriter,
-}
-
-/// The next bytes of a stream as a range of a file.
-#[derive(Clone, Copy, Debug)]
-pub struct FileRange<'a> {
-    /// A file made by the function that [`Rib::use_files`] was given.
-    pub file: &'a File,
-    /// The start of the range, in bytes.
-    pub offset: u64,
-    /// The length in bytes.
-    pub len: usize,
-}
-
-/// The way in which a client holds the log back.
-enum Slow {
-    /// Its socket accepts nothing.
-    Stuck,
-    /// It reads, but far behind the fastest.
-    Behind,
 }
 
 /// The destinations visited under one hold of a shard's lock.
@@ -96,37 +70,14 @@ const DISCARDED_AT_ONCE: u64 = 128 * 1024;
 const MAX_SILENT_SLICES: usize = 8;
 /// The number of destinations that are cheap enough to finish while all shards are locked.
 const LAST: usize = 256;
-/// A client that accepts nothing for this long while the log is full is slow. So is one that is [`FAR_BEHIND`] the
-/// fastest.
-const STUCK_MS: u64 = 1_000;
-/// This fraction of the log's limit. Bytes of the log may count twice, once in a file, and the client may have
-/// gathered some. A client that holds a full log back is therefore always far behind.
-const FAR_BEHIND: usize = 4;
-/// A client with more unsent bytes than this fraction of the log's limit has a backlog: everybody's changes reach it late.
-const BACKLOG: usize = 64;
-/// Observations of a client's pace expire after a pause of this length.
-const FORGET_MS: u64 = 1_000;
-/// A slow client leaves the log after this long. Bursts of a busy machine pass sooner.
-const SLOW_MS: u64 = 250;
-/// Where many clients are slow, the machine is slow. They share the log for so long, and input waits when it is full.
-const PATIENCE_MS: u64 = 10_000;
-/// As [`PATIENCE_MS`] for clients that accept nothing at all.
-const STUCK_PATIENCE_MS: u64 = 3_000;
-/// Copying a shorter run is cheaper than looking its pages up.
-pub(crate) const LONG_RANGE: usize = 16 * 1024;
-/// The most slices handed to one `writev`.
-const MAX_IO_SLICES: usize = 1_024;
-
 impl ClientStream {
     pub(crate) fn new(rib: &Rib, peer: PeerId, group: Arc<Group>) -> Self {
-        group.clients.fetch_add(1, Ordering::Relaxed);
         ClientStream {
             peer,
-            group,
+            group: JoinedGroup::new(group),
             cursor: None,
             discarded: 0,
-            queue: VecDeque::new(),
-            queued: 0,
+            queue: SendQueue::default(),
             phase: Phase::Deferred,
             next_group: None,
             is_deferred: Arc::clone(&rib.is_deferred),
@@ -137,8 +88,6 @@ impl ClientStream {
             },
             progress_ms: 0,
             checked_ms: 0,
-            slow_since_ms: None,
-            is_backlogged: false,
             writer: MessageWriter::default(),
         }
     }
@@ -152,8 +101,8 @@ impl ClientStream {
     /// table has little for the client, this ends sooner and [`ClientStream::has_more`] stays true.
     pub fn fill(&mut self, rib: &Rib, max_bytes: usize) {
         let mut silent = 0;
-        while self.queued < max_bytes {
-            let before = self.queued;
+        while self.queue.len() < max_bytes {
+            let before = self.queue.len();
             match self.phase {
                 Phase::Deferred if self.is_deferred.load(Ordering::Acquire) => break,
                 Phase::Deferred => {
@@ -174,7 +123,7 @@ impl ClientStream {
                 }
                 Phase::CatchingUp => self.catch_up(rib),
             }
-            if self.queued == before {
+            if self.queue.len() == before {
                 silent += 1;
                 if self.phase == Phase::Live || silent == MAX_SILENT_SLICES {
                     break;
@@ -212,32 +161,18 @@ impl ClientStream {
     fn stop_following(&mut self) {
         self.cursor = None;
         self.phase = Phase::CatchingUp;
-        self.detach_queue();
+        self.queue.detach(self.peer);
         if let Some(group) = self.next_group.take() {
-            self.set_group(group);
+            self.group = JoinedGroup::new(group);
         }
-    }
-
-    /// Copies the parts of the log in the queue.
-    fn detach_queue(&mut self) {
-        for chunk in &mut self.queue {
-            chunk.detach(self.peer);
-        }
-    }
-
-    fn set_group(&mut self, group: Arc<Group>) {
-        self.set_slow(None);
-        self.set_backlogged(false);
-        group.clients.fetch_add(1, Ordering::Relaxed);
-        let left = std::mem::replace(&mut self.group, group);
-        left.clients.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Changes the style of the client's messages to that of another group. The families and Add-Path stay as
     /// negotiated.
     pub(crate) fn restyle(&mut self, rib: &Rib, group: Arc<Group>) {
         if self.phase == Phase::Deferred {
-            return self.set_group(group);
+            self.group = JoinedGroup::new(group);
+            return;
         }
         self.leave_log(rib);
         // Before the first change of style takes effect, a second one only replaces it.
@@ -247,24 +182,17 @@ impl ClientStream {
             }
         }
         match self.phase {
-            Phase::CatchingUp => self.set_group(group),
+            Phase::CatchingUp => self.group = JoinedGroup::new(group),
             _ => self.next_group = Some(group),
         }
     }
 
     fn follow(&mut self, max_bytes: usize, until: u64) {
-        while self.queued < max_bytes && self.position() < until {
+        while self.queue.len() < max_bytes && self.position() < until {
             let Some(next) = self.next_segment().map(Arc::clone) else {
                 break;
             };
-            for (start, end) in next.ranges_for(self.peer) {
-                self.queued += (end - start) as usize;
-                self.queue.push_back(Chunk {
-                    segment: Arc::clone(&next),
-                    start,
-                    end,
-                });
-            }
+            self.queue.push_for(self.peer, &next);
             self.cursor = Some(next);
         }
         self.group
@@ -276,15 +204,8 @@ impl ClientStream {
         if self.writer.bytes.is_empty() {
             return;
         }
-        let segment = private_segment(&self.writer.bytes, self.peer);
+        self.queue.push_private(self.peer, &self.writer.bytes);
         self.writer.bytes.clear();
-        let end = segment.bytes.len() as u32;
-        self.queued += end as usize;
-        self.queue.push_back(Chunk {
-            segment,
-            start: 0,
-            end,
-        });
     }
 
     /// Runs one slice of catch-up. Goes live when nothing is left.
@@ -409,7 +330,7 @@ impl ClientStream {
         for shard in &mut shards {
             shard.end_catch_up(self.peer);
             if self.group.style.advertises {
-                shard.clients.join(self.peer, &self.group);
+                shard.clients.join(self.peer, self.group.shared());
             }
         }
         drop(shards);
@@ -457,92 +378,6 @@ impl ClientStream {
         self.phase = Phase::Leaving { until };
     }
 
-    /// Checks the pace of the client; call it now and then while [`Rib::has_long_log`]. A client that holds the log back
-    /// leaves it. When it reads again it is sent the present state of the destinations that it missed.
-    pub fn check_lag(&mut self, rib: &Rib, now_ms: u64) {
-        if self.is_discarding() {
-            return self.discard_some(rib);
-        }
-        if now_ms.saturating_sub(std::mem::replace(&mut self.checked_ms, now_ms)) > FORGET_MS {
-            self.set_slow(None);
-        }
-        if !self.is_far_behind(rib) {
-            return self.set_slow(None);
-        }
-        let all = rib.all_streams();
-        let Some(slow) = self.slowness(rib, all, now_ms) else {
-            return self.set_slow(None);
-        };
-        let (few, patience) = match slow {
-            Slow::Behind => (all.few(), PATIENCE_MS),
-            // A busy machine slows all clients. It does not make half of them accept nothing.
-            Slow::Stuck => (all.half(), STUCK_PATIENCE_MS),
-        };
-        let is_the_machine = all.slow > few && !all.most_keep_up();
-        let since = match self.slow_since_ms {
-            // Nobody waits for them yet.
-            Some(_) if is_the_machine && !rib.congested() => now_ms,
-            since => since.unwrap_or(now_ms),
-        };
-        self.set_slow(Some(since));
-        let slow_ms = now_ms.saturating_sub(since);
-        if slow_ms >= patience || !is_the_machine && slow_ms >= SLOW_MS {
-            self.set_slow(None);
-            self.leave_log(rib);
-            if let Phase::Leaving { until } = self.phase {
-                self.phase = Phase::Discarding { until };
-                // Otherwise no part of the log would be freed before all of it is discarded, and input would wait.
-                self.detach_queue();
-            }
-        }
-    }
-
-    /// Notes whether the client has a backlog; call it once a turn, also while its socket accepts nothing. A few loads.
-    pub fn note_backlog(&mut self, rib: &Rib) {
-        let end = self.group.end.load(Ordering::Relaxed);
-        let unread = end.saturating_sub(self.position()) as usize;
-        let follows = matches!(self.phase, Phase::Live | Phase::Leaving { .. });
-        self.set_backlogged(follows && unread + self.queued > rib.log_limit / BACKLOG);
-    }
-
-    fn set_backlogged(&mut self, is: bool) {
-        match (std::mem::replace(&mut self.is_backlogged, is), is) {
-            (false, true) => self.group.backlogged.fetch_add(1, Ordering::Relaxed),
-            (true, false) => self.group.backlogged.fetch_sub(1, Ordering::Relaxed),
-            _ => 0,
-        };
-    }
-
-    fn far(rib: &Rib) -> u64 {
-        (rib.log_limit / FAR_BEHIND) as u64
-    }
-
-    fn is_far_behind(&self, rib: &Rib) -> bool {
-        let end = self.group.end.load(Ordering::Relaxed);
-        self.phase != Phase::CatchingUp
-            && end.saturating_sub(self.position()) >= ClientStream::far(rib)
-    }
-
-    /// The way in which a client that [`ClientStream::is_far_behind`] is slow.
-    fn slowness(&self, rib: &Rib, all: AllStreams, now_ms: u64) -> Option<Slow> {
-        if now_ms.saturating_sub(self.progress_ms) > STUCK_MS {
-            return Some(Slow::Stuck);
-        }
-        let lead = self.group.lead.load(Ordering::Relaxed);
-        let others_lead = lead.saturating_sub(self.position()) > ClientStream::far(rib);
-        // It may be the first of its group, or all of the group read slowly.
-        (others_lead || all.most_keep_up()).then_some(Slow::Behind)
-    }
-
-    fn set_slow(&mut self, since_ms: Option<u64>) {
-        match (self.slow_since_ms, since_ms) {
-            (None, Some(_)) => self.group.slow.fetch_add(1, Ordering::Relaxed),
-            (Some(_), None) => self.group.slow.fetch_sub(1, Ordering::Relaxed),
-            _ => 0,
-        };
-        self.slow_since_ms = since_ms;
-    }
-
     /// Returns whether the client has left the log and its unread part is being discarded: call
     /// [`ClientStream::discard_some`] every turn.
     pub fn is_discarding(&self) -> bool {
@@ -588,8 +423,7 @@ impl ClientStream {
 
     /// Leaves the segments of the log that only this client held to be freed in slices: they may be all of the log.
     fn discard_segments(&mut self) {
-        let queue = std::mem::take(&mut self.queue);
-        let mut held: VecDeque<_> = queue.into_iter().map(|chunk| chunk.segment).collect();
+        let mut held: VecDeque<_> = self.queue.take_segments().collect();
         held.extend(self.cursor.take());
         let end = self.group.end.load(Ordering::Relaxed);
         let first = held.iter().find(|segment| segment.next().is_some());
@@ -600,37 +434,24 @@ impl ClientStream {
     }
 
     /// Returns the next bytes as shared slices (at most 1,024), up to the next [`ClientStream::file_range`].
+    #[inline]
     pub fn slices<'a>(&'a self, out: &mut Vec<IoSlice<'a>>) {
-        let first = self.queue.iter().take(1);
-        let others = self.queue.iter().take(MAX_IO_SLICES).skip(1);
-        let others = others.take_while(|chunk| chunk.file_range().is_none());
-        let slices = first.chain(others).map(|chunk| {
-            IoSlice::new(&chunk.segment.bytes[chunk.start as usize..chunk.end as usize])
-        });
-        out.extend(slices);
+        self.queue.slices(out);
     }
 
     /// Returns the next bytes where they lie in a file and are long, so that the kernel need not copy them.
     /// [`ClientStream::slices`] has the same bytes.
+    #[inline]
     pub fn file_range(&self) -> Option<FileRange<'_>> {
-        self.queue.front()?.file_range()
+        self.queue.file_range()
     }
 
     /// Notes that the socket accepted this many bytes of [`ClientStream::slices`] or [`ClientStream::file_range`].
-    pub fn consume(&mut self, mut written: usize, now_ms: u64) {
+    pub fn consume(&mut self, written: usize, now_ms: u64) {
         if written > 0 {
             self.progress_ms = now_ms;
         }
-        self.queued -= written;
-        while let Some(chunk) = self.queue.front_mut() {
-            let len = (chunk.end - chunk.start) as usize;
-            if written < len {
-                chunk.start += written as u32;
-                break;
-            }
-            written -= len;
-            self.queue.pop_front();
-        }
+        self.queue.consume(written);
     }
 
     /// Returns whether no gathered bytes wait to be written.
@@ -640,52 +461,19 @@ impl ClientStream {
 
     /// The number of bytes gathered and not yet written.
     pub fn queued(&self) -> usize {
-        self.queued
+        self.queue.len()
     }
 
     /// Returns whether other messages (KEEPALIVE, NOTIFICATION, …) may be put on the socket now: the last message
     /// written is complete.
     pub fn at_message_boundary(&self) -> bool {
-        let Some(chunk) = self.queue.front() else {
-            return true;
-        };
-        let start = chunk.segment.ranges_for(self.peer);
-        is_boundary(&chunk.segment.bytes, start, chunk.start)
+        self.queue.at_message_boundary(self.peer)
     }
 }
 
 impl Drop for ClientStream {
     fn drop(&mut self) {
-        self.set_slow(None);
-        self.set_backlogged(false);
-        self.group.clients.fetch_sub(1, Ordering::Relaxed);
         self.discard_segments();
-    }
-}
-
-impl Chunk {
-    fn file_range(&self) -> Option<FileRange<'_>> {
-        let place = self.segment.place.as_ref()?;
-        let len = (self.end - self.start) as usize;
-        (len >= LONG_RANGE).then(|| FileRange {
-            file: &place.file,
-            offset: place.offset + u64::from(self.start),
-            len,
-        })
-    }
-
-    /// Copies the unsent bytes, from the start of their range so that message boundaries can still be found. A held
-    /// segment of the log would keep all later segments.
-    fn detach(&mut self, peer: PeerId) {
-        let mut ranges = self.segment.ranges_for(peer);
-        let Some((start, end)) = ranges.find(|(_, end)| self.start < *end) else {
-            return;
-        };
-        drop(ranges);
-        let bytes = &self.segment.bytes[start as usize..end as usize];
-        self.segment = private_segment(bytes, peer);
-        self.start -= start;
-        self.end -= start;
     }
 }
 
@@ -710,19 +498,4 @@ fn take_ids<K: Stored>(shard: &mut Shard, peer: PeerId, most: usize) -> Vec<(Id,
             .sum::<usize>();
     }
     ids
-}
-
-/// Walks the messages of the range that contains `at`. Returns whether one begins there.
-fn is_boundary(bytes: &[u8], mut ranges: impl Iterator<Item = (u32, u32)>, at: u32) -> bool {
-    let Some((mut start, _)) = ranges.find(|(_, end)| at < *end) else {
-        return true;
-    };
-    while start < at {
-        let header = &bytes[start as usize..];
-        let Some(len) = header.get(16..18) else {
-            return true;
-        };
-        start += u32::from(u16::from_be_bytes([len[0], len[1]])).max(1);
-    }
-    start == at
 }

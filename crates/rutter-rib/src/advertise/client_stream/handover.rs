@@ -1,16 +1,16 @@
 //! A stream that another process continues: the bytes that are gathered, and the way in which the rest follows.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rutter_net::Family;
 use rutter_wire::handover::{BadRecord, Reader, Writer};
 
-use super::{Chunk, ClientStream};
+use super::ClientStream;
+use super::send_queue::SendQueue;
 use crate::PeerId;
 use crate::advertise::catch_up::{Ending, Phase};
-use crate::advertise::group::{Group, private_segment};
+use crate::advertise::group::Group;
 use crate::rib::Rib;
 
 /// The bytes of the log that a client keeps as bytes. More become marks.
@@ -60,26 +60,11 @@ impl ClientStream {
         for is_refreshed in self.ending.end_of_refresh.iter() {
             out.bool(*is_refreshed);
         }
-        let (skipped, unsent) = self.unsent();
+        let (skipped, unsent) = self.queue.from_message_start(self.peer);
         out.count(skipped);
         out.octets(&unsent);
         // The begin of a refresh that was not gathered yet.
         out.octets(&self.writer.bytes);
-    }
-
-    /// The gathered bytes from the start of the message that is being written, and the number of those already written.
-    fn unsent(&self) -> (usize, Vec<u8>) {
-        let mut unsent = Vec::new();
-        let mut skipped = 0;
-        for (place, chunk) in self.queue.iter().enumerate() {
-            let start = match place {
-                0 => chunk.message_start(self.peer),
-                _ => chunk.start,
-            };
-            skipped += (chunk.start - start) as usize;
-            unsent.extend_from_slice(&chunk.segment.bytes[start as usize..chunk.end as usize]);
-        }
-        (skipped, unsent)
     }
 
     /// Reads a stream of a client that catches up until [`ClientStream::follow_from_end`].
@@ -98,16 +83,9 @@ impl ClientStream {
         }
         let skipped: usize = state.number("number of written bytes")?;
         let unsent = state.octets("unsent bytes")?;
-        let queued = unsent.len().checked_sub(skipped);
+        let queue = SendQueue::with_written(peer, skipped, unsent);
         let mut stream = ClientStream::new(rib, peer, group);
-        stream.queued = queued.ok_or(BadRecord("number of written bytes"))?;
-        if stream.queued > 0 {
-            stream.queue = VecDeque::from([Chunk {
-                segment: private_segment(unsent, peer),
-                start: skipped as u32,
-                end: unsent.len() as u32,
-            }]);
-        }
+        stream.queue = queue.ok_or(BadRecord("number of written bytes"))?;
         let unwritten = state.octets("begin of refresh")?;
         stream.writer.bytes.extend_from_slice(unwritten);
         stream.ending = ending;
@@ -122,25 +100,6 @@ impl ClientStream {
     }
 
     pub(crate) fn group(&self) -> &Arc<Group> {
-        &self.group
-    }
-}
-
-impl Chunk {
-    /// The start of the message that contains the next byte.
-    fn message_start(&self, peer: PeerId) -> u32 {
-        let mut ranges = self.segment.ranges_for(peer);
-        let Some((mut start, _)) = ranges.find(|(_, end)| self.start < *end) else {
-            return self.start;
-        };
-        loop {
-            let header = &self.segment.bytes[start as usize..];
-            let len = header.get(16..18).map(|len| [len[0], len[1]]);
-            let next = start + len.map_or(0, |len| u32::from(u16::from_be_bytes(len)).max(1));
-            if len.is_none() || next > self.start {
-                return start;
-            }
-            start = next;
-        }
+        self.group.shared()
     }
 }
