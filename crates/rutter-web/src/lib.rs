@@ -28,7 +28,8 @@ mod responder;
 mod roles;
 mod route_pages;
 mod server;
+mod tls;
 
 pub use birdwatcher::{BirdwatcherSettings, ReasonNumbers};
-pub use rutter_tls::CertificateFiles;
 pub use server::{Site, WebServer, WebSettings};
+pub use tls::TlsFiles;

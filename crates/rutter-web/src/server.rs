@@ -16,7 +16,6 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use rutter_api::Backend;
 use rutter_config::access::AccessRules;
 use rutter_limits::{ConnectionLimits, ConnectionSlot, LimitReached, LogRateLimit, RequestRate};
-use rutter_tls::{CertificateFiles, ServerCertificate};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, oneshot};
@@ -29,6 +28,7 @@ use crate::event_stream;
 use crate::open_connections::{OpenConnection, OpenConnections};
 use crate::responder::{ANSWERS, From, Responder};
 use crate::roles::Rules;
+use crate::tls::{Certificate, TlsFiles};
 
 /// What a server shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,7 +49,7 @@ pub struct WebSettings {
     /// The tokens and their roles.
     pub access: AccessRules,
     /// Serve HTTPS with this certificate, and no plain HTTP.
-    pub tls: Option<CertificateFiles>,
+    pub tls: Option<TlsFiles>,
     /// Also serve the interface of birdwatcher.
     pub birdwatcher: Option<BirdwatcherSettings>,
     /// Called by each thread of the server when it starts, to lower its priority.
@@ -92,10 +92,7 @@ impl WebServer {
         backend: Arc<dyn Backend>,
         settings: WebSettings,
     ) -> io::Result<Self> {
-        let certificate = settings
-            .tls
-            .map(|files| ServerCertificate::read("web", files));
-        let certificate = certificate.transpose().map_err(io::Error::other)?;
+        let certificate = settings.tls.map(Certificate::read).transpose()?;
         let listener = StdListener::bind(address)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -179,7 +176,7 @@ async fn end_unread_changes(responder: Arc<Responder>) {
 
 async fn accept(
     listener: TcpListener,
-    certificate: Option<ServerCertificate>,
+    certificate: Option<Certificate>,
     responder: Arc<Responder>,
     mut stopped: oneshot::Receiver<()>,
 ) {
@@ -205,7 +202,7 @@ async fn accept(
                         _slot: slot,
                     };
                     let responder = Arc::clone(&responder);
-                    match certificate.as_ref().map(ServerCertificate::acceptor) {
+                    match certificate.as_ref().map(Certificate::acceptor) {
                         None => tokio::spawn(serve(stream, from, responder, place)),
                         Some(tls) => tokio::spawn(serve_tls(tls, stream, from, responder, place)),
                     };
