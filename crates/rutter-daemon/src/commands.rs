@@ -139,6 +139,7 @@ impl CommandRunner<'_> {
         peer.session.set_config(settings.session.clone());
         let before = Arc::clone(&peer.settings.config);
         peer.settings = settings;
+        peer.check_changed_limits_again(&before);
         peer.status.with(|details| {
             details.config = config;
             details.dynamic = dynamic;

@@ -389,9 +389,9 @@ fn prepare_outlets(shared: &Arc<Shared>, new: &Config) -> Result<Prepared, Reloa
         let started = start_server(&mut outlets.metrics, new.listen, start);
         started.map_err(|error| cannot_listen("metrics", new.listen, &error))
     });
-    let address = |web: &Option<Web>| web.as_ref().map(|web| web.listen);
+    let listener = |web: &Option<Web>| web.as_ref().map(|web| (web.listen, web.tls.clone()));
     let web = new.web.as_ref();
-    let web = web.filter(|_| address(&old.web) != address(&new.web));
+    let web = web.filter(|_| listener(&old.web) != listener(&new.web));
     let web = web.map(|new| {
         let mut outlets = shared.outlets.lock();
         let start = || web::looking_glass(shared, new);
@@ -454,7 +454,7 @@ fn changes_advertised(old: &Config, new: &Config, diff: &Diff) -> bool {
         || old.export_settings() != new.export_settings()
 }
 
-/// Replaces the looking glass if it listens elsewhere; else it goes on with the new settings.
+/// Replaces the looking glass if it listens elsewhere or with other TLS; else it goes on with the new settings.
 fn change_web(running: &mut Option<WebServer>, new: Option<&Web>, prepared: Option<WebServer>) {
     if prepared.is_some() || new.is_none() {
         running.take().into_iter().for_each(WebServer::stop);

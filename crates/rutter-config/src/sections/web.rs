@@ -33,7 +33,7 @@ section! {
         "anonymous": "`\"read\"`, `\"monitor\"`, `\"nothing\"`", default "`\"read\"`; with `token-file` `\"nothing\"`", reload AtOnce
             => anonymous: Role = Role::Read;
         /// A file with the certificate chain of the server (PEM), relative to this file: HTTPS instead of HTTP. The file is read again when it changes.
-        "tls-certificate": "path", default "none", reload NextStart
+        "tls-certificate": "path", default "none", reload AtOnce
             => tls: Option<Tls> = None, or
             /// A file with the certificate's private key (PEM), relative to this file.
             "tls-key": "path", default "none";

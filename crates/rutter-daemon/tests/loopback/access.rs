@@ -191,16 +191,29 @@ fn with_a_certificate_the_interface_speaks_https_alone() {
     let output = client
         .wait_with_output()
         .expect("it ends with the connection");
-    let text = String::from_utf8(output.stdout).expect("text");
-    assert!(text.starts_with("HTTP/1.0 200"), "{text}");
-    assert!(text.contains("\"kind\":\"status\""), "{text}");
+    let answer = String::from_utf8(output.stdout).expect("text");
+    assert!(answer.starts_with("HTTP/1.0 200"), "{answer}");
+    assert!(answer.contains("\"kind\":\"status\""), "{answer}");
 
-    // Plain HTTP has no answer.
+    // Plain HTTP has no answer, until a reload turns TLS off, and again once it is on.
+    assert!(!answers_plain_http(web));
+    let plain = sections.replace(tls, "");
+    let with = |sections: &str| {
+        fs::write(folder.0.join("rutter.toml"), text(&folder, 1, sections)).expect("write");
+        reload(&folder);
+    };
+    with(&plain);
+    assert!(answers_plain_http(daemon.web_address().expect("[web]")));
+    with(&sections);
+    assert!(!answers_plain_http(daemon.web_address().expect("[web]")));
+}
+
+fn answers_plain_http(web: SocketAddr) -> bool {
     let mut plain = TcpStream::connect(web).expect("connect");
     plain
         .write_all(b"GET /api/v1/status HTTP/1.0\r\n\r\n")
         .expect("send");
     let mut answer = Vec::new();
     let _ = plain.read_to_end(&mut answer);
-    assert!(!answer.starts_with(b"HTTP"), "{answer:?}");
+    answer.starts_with(b"HTTP")
 }

@@ -244,6 +244,26 @@ fn blocked_prefixes_that_were_kept_are_accepted_once_there_is_room() {
     two.expect_table(&["7.7.7.0/24", "9.9.9.0/24"]);
 }
 
+/// The neighbor is over the limit all the time, so only the changed action makes a difference.
+#[test]
+fn a_limit_that_only_warned_closes_the_session_after_a_reload() {
+    let folder = Folder::new("warned");
+    let limit = |action| format!("max-prefix = {{ v4 = 2, action = \"{action}\" }}");
+    let members = |action| {
+        let first = member(1, 64501, &limit(action));
+        format!("{first}{}", member(2, 64502, ""))
+    };
+    let (_daemon, address) = start(&folder, 1, &members("warn"));
+    let mut one = Speaker::establish(1, 64501, address);
+    let mut two = Speaker::establish(2, 64502, address);
+    one.announce(&["8.8.8.0/24", "9.9.9.0/24", "7.7.7.0/24"], &[]);
+    two.expect_table(&["7.7.7.0/24", "8.8.8.0/24", "9.9.9.0/24"]);
+    reload(&folder, 1, &members("shutdown"));
+    one.announce(&["6.6.6.0/24"], &[]);
+    let notification = one.expect_notification();
+    assert_eq!((notification.code, notification.subcode), (6, 1));
+}
+
 /// The present server of the metrics gives way to one at an address that overlaps, and comes back if the change is refused.
 #[test]
 fn a_reload_moves_the_metrics_to_an_address_that_overlaps() {
