@@ -400,3 +400,26 @@ fn links_of_documents_lead_to_a_file_and_a_heading() {
         }
     }
 }
+
+/// The maps name files by the end of their path, such as `advertise/export_view.rs`.
+#[test]
+fn source_files_that_the_maps_name_exist() {
+    let files: Vec<String> = rust_files(&root().join("crates"))
+        .iter()
+        .map(|file| format!("/{}", file.display()))
+        .collect();
+    for map in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let text = prose(&root().join(map));
+        let quoted = text.split('`').skip(1).step_by(2);
+        let names = quoted.filter(|name| {
+            name.ends_with(".rs") && !name.contains("NAME") && !name.contains(['*', ' ', '{'])
+        });
+        for name in names {
+            let end = format!("/{}", name.trim_start_matches("../"));
+            assert!(
+                files.iter().any(|file| file.ends_with(&end)),
+                "{map}: no source file ends in {end}"
+            );
+        }
+    }
+}

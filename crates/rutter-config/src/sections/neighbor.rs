@@ -391,6 +391,6 @@ const CHECKS: Key = Key::new(
     "checks",
     "table with keys of `[checks]`",
     "`[checks]`",
-    "Checks that differ from those of the group and of `[checks]`. Keys that are absent are inherited one by one.",
+    "Checks that differ: a group's from `[checks]`, a neighbor's from those of its group. Absent keys are inherited one by one.",
     Reload::Reevaluates,
 );

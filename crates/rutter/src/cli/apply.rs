@@ -54,7 +54,7 @@ If there are errors, nothing changes.
 With --confirm the daemon's own file stays as it is until `rutter confirm`. The daemon goes back to
 the configuration before
   - when the time is over
-  - when a session that was established is down for a minute, or half of the time if that is shorter
+  - when an established session stays down for a minute, or for half of the time if that is shorter
   - with --max-loss, when fewer routes of a neighbor are accepted or advertised than it allows
   - when it is started again before the confirmation
 

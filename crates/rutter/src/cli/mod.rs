@@ -452,7 +452,7 @@ its sockets, sessions and routes, and the neighbors notice nothing. If it cannot
 goes on, and this command says why. If the configuration file has changed, run `rutter reload` first.
 
 Examples:
-  apt-get install --only-upgrade rutter && rutter upgrade";
+  cp rutter-new /usr/local/bin/rutter && rutter upgrade";
 
 const SHOW: &str = "\
 Examples:
