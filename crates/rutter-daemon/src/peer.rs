@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use rutter_config::{Config, LimitAction, MaxPrefix};
+use rutter_config::{Config, LimitAction, MaxPrefix, Neighbor};
 use rutter_net::{Family, PerFamily};
 use rutter_rib::{ClientStream, FamilyInfo, NotKept, PeerId, Retain, Rib, SessionInfo, Sweeper};
 use rutter_session::{
@@ -15,9 +15,9 @@ use rutter_wire::attr::Malformed;
 
 use crate::connection::Connection;
 use crate::memory_limits::CHECK_AFTER;
-use crate::monitored_session::MonitoredSession;
 use crate::neighbor_settings::NeighborSettings;
 use crate::peer_log_limits::{LineKind, PeerLogLimits};
+use crate::session_facts::SessionFacts;
 use crate::shared::{Shared, unix_us};
 use crate::status::{self, PeerStatus};
 use crate::transport;
@@ -315,6 +315,20 @@ impl Peer {
         None
     }
 
+    /// After a change of the settings: limits that changed are checked like new ones. A session over a limit that only warned
+    /// is closed if the new one says so.
+    pub(crate) fn check_changed_limits_again(&mut self, before: &Neighbor) {
+        let now = &self.settings.config;
+        for family in Family::ALL {
+            if now.family(family).max_prefix != before.family(family).max_prefix {
+                self.over_limit[family] = false;
+            }
+        }
+        if now.session.max_memory != before.session.max_memory {
+            self.over_memory = false;
+        }
+    }
+
     /// Counts received bytes. Now and then returns the bytes of the neighbor's routes, if they exceed the limit for the first
     /// time since they were last within it.
     pub(crate) fn exceeded_memory(&mut self, rib: &Rib, received: usize) -> Option<u64> {
@@ -384,8 +398,7 @@ impl Peer {
         let row = status::negotiated_row(negotiated, local, remote);
         let config = self.session.config();
         let addresses = (local, remote);
-        let monitored =
-            MonitoredSession::new(self.address(), config, negotiated, addresses, unix_us());
+        let monitored = SessionFacts::new(self.address(), config, negotiated, addresses, unix_us());
         self.status.with(|details| {
             details.negotiated = Some(row);
             details.monitored = Some(Arc::new(monitored));

@@ -15,7 +15,7 @@ use rutter_session::{
 use rutter_wire::frame::MessageType;
 use rutter_wire::handover::{BadRecord, Reader, Writer};
 
-use crate::monitored_session::MonitoredSession;
+use crate::session_facts::SessionFacts;
 
 /// The published state of a session: counters without a lock, the other fields behind a lock that is held briefly.
 pub(crate) struct PeerStatus {
@@ -49,7 +49,7 @@ pub(crate) struct Details {
     pub(crate) last_error: Option<(String, u64)>,
     pub(crate) negotiated: Option<NegotiatedRow>,
     /// The established session, for BMP.
-    pub(crate) monitored: Option<Arc<MonitoredSession>>,
+    pub(crate) monitored: Option<Arc<SessionFacts>>,
     /// The end of the last session.
     pub(crate) last_down: Option<DownReason>,
 }

@@ -15,7 +15,7 @@ mod message;
 mod missing;
 mod peer;
 mod row;
-mod state;
+mod table_rows;
 mod time;
 
 pub use attrs::AttrColumns;
@@ -25,5 +25,5 @@ pub use json::{JsonAttributes, JsonRow};
 pub use missing::Missing;
 pub use peer::{Peer, distinguisher_text};
 pub use row::{Kind, Row};
-pub use state::state_rows;
+pub use table_rows::state_rows;
 pub use time::utc;

@@ -13,7 +13,7 @@ use rutter_events::{Missing, utc};
 use rutter_net::{Family, PerFamily, Prefix};
 
 use crate::archive::{Archive, ArchiveFile, Part};
-use crate::batch_rows::{Peers, Rows};
+use crate::archive_rows::{Peers, Rows};
 use crate::row_page::retained_of;
 use crate::sequence_check::SequenceCheck;
 use crate::time;

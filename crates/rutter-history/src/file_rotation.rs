@@ -10,9 +10,9 @@ use rutter_rib::{FeedEvent, PeerId, PeerSummary, Snapshot};
 
 use crate::archive::{Archive, ArchiveFile, Part};
 use crate::file_writer::{Compression, FileWriter, WriteError};
+use crate::last_run;
 use crate::row_group::PAGE;
 use crate::row_page::RowPage;
-use crate::run_end;
 use crate::time;
 
 /// The settings of an archive.
@@ -109,8 +109,8 @@ impl FileRotation {
         let has_written = last.is_some() || !unfinished.is_empty();
         // The gap of an unfinished file covers the end of its run.
         let last = last.filter(|last| unfinished.iter().all(|file| file.run != last.run));
-        let mut gaps: Vec<String> = last.and_then(run_end::missing_rows).into_iter().collect();
-        gaps.extend(unfinished.iter().map(run_end::unfinished_file));
+        let mut gaps: Vec<String> = last.and_then(last_run::missing_rows).into_iter().collect();
+        gaps.extend(unfinished.iter().map(last_run::unfinished_file));
         now.unix_us = now.unix_us.max(runs.max().map_or(0, |run| run + 1));
         let mut rotation = Self {
             decoder: Decoder::new(collector, peers, now),

@@ -10,18 +10,18 @@
 
 mod archive;
 mod archive_lock;
+mod archive_rows;
 mod as_of;
-mod batch_rows;
 mod clock;
 mod column_values;
 mod fast_format;
 mod file_rotation;
 mod file_writer;
 mod interner;
+mod last_run;
 mod row_attrs;
 mod row_group;
 mod row_page;
-mod run_end;
 mod schema;
 mod sequence_check;
 mod service;

@@ -60,7 +60,7 @@ pub use import_settings::{ImportRule, ImportSettings, LengthRange, TRANSIT_FREE}
 pub use marked_prefixes::MarkedPrefixes;
 pub use next_hop::{NextHop, NextHopRule};
 pub use notation::{ExtendedKind, Field, Notation, ParseNotationError};
-pub use only_to_customer::{OtcEgress, OtcIngress, Role, otc_on_receive, otc_on_send};
+pub use only_to_customer::{OtcIngress, Role, adds_otc, otc_on_receive, withholds_otc};
 pub use outside_data::OutsideData;
 pub use outside_data_changes::OutsideDataChanges;
 pub use prefix_match::{BOGONS_V4, BOGONS_V6, PrefixMatch};

@@ -14,17 +14,6 @@ pub enum OtcIngress {
     Leak,
 }
 
-/// The egress verdict on a route.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum OtcEgress {
-    /// Advertise the route unchanged.
-    Send,
-    /// Add ONLY_TO_CUSTOMER with our own AS number.
-    Add(Asn),
-    /// Do not advertise the route.
-    Withhold,
-}
-
 /// The ingress procedure. `local` is *our* role on the session that received the route.
 pub fn otc_on_receive(local: Option<Role>, remote_asn: Asn, otc: Option<Asn>) -> OtcIngress {
     match (local, otc) {
@@ -37,54 +26,69 @@ pub fn otc_on_receive(local: Option<Role>, remote_asn: Asn, otc: Option<Asn>) ->
     }
 }
 
-/// The egress procedure. `local` is *our* role on the session that advertises the route. `otc` is the attribute
-/// after [`otc_on_receive`].
-pub fn otc_on_send(local: Option<Role>, local_asn: Asn, otc: Option<Asn>) -> OtcEgress {
-    match (local, otc) {
-        (Some(Role::Customer | Role::Peer | Role::RouteServerClient), Some(_)) => {
-            OtcEgress::Withhold
-        }
-        (Some(Role::Provider | Role::Peer | Role::RouteServer), None) => OtcEgress::Add(local_asn),
-        _ => OtcEgress::Send,
-    }
+/// Returns whether routes with ONLY_TO_CUSTOMER must not be sent to a neighbor. `local` is *our* role on the session.
+pub fn withholds_otc(local: Option<Role>) -> bool {
+    matches!(
+        local,
+        Some(Role::Customer | Role::Peer | Role::RouteServerClient)
+    )
+}
+
+/// Returns whether routes without ONLY_TO_CUSTOMER are sent to a neighbor with our own AS number in it. `local` is *our* role
+/// on the session.
+pub fn adds_otc(local: Option<Role>) -> bool {
+    matches!(local, Some(Role::Provider | Role::Peer | Role::RouteServer))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const US: Asn = Asn(64500);
     const THEM: Asn = Asn(64511);
     const OTHER: Asn = Asn(64499);
 
-    /// RFC 9234 §5 as a table: our role, the attribute, the ingress and the egress verdict.
+    /// The ingress procedure of RFC 9234 §5 as a table: our role, the attribute, the verdict.
     #[test]
-    fn each_role_with_and_without_the_attribute() {
-        use OtcEgress as E;
+    fn each_role_receives_with_and_without_the_attribute() {
         use OtcIngress as I;
         let rows = [
-            (None, None, I::Keep, E::Send),
-            (None, Some(OTHER), I::Keep, E::Send),
-            (Some(Role::Provider), None, I::Keep, E::Add(US)),
-            (Some(Role::Provider), Some(OTHER), I::Leak, E::Send),
-            (Some(Role::RouteServer), None, I::Keep, E::Add(US)),
-            (Some(Role::RouteServer), Some(OTHER), I::Leak, E::Send),
-            (Some(Role::RouteServerClient), None, I::Add(THEM), E::Send),
-            (
-                Some(Role::RouteServerClient),
-                Some(OTHER),
-                I::Keep,
-                E::Withhold,
-            ),
-            (Some(Role::Customer), None, I::Add(THEM), E::Send),
-            (Some(Role::Customer), Some(OTHER), I::Keep, E::Withhold),
-            (Some(Role::Peer), None, I::Add(THEM), E::Add(US)),
-            (Some(Role::Peer), Some(THEM), I::Keep, E::Withhold),
-            (Some(Role::Peer), Some(OTHER), I::Leak, E::Withhold),
+            (None, None, I::Keep),
+            (None, Some(OTHER), I::Keep),
+            (Some(Role::Provider), None, I::Keep),
+            (Some(Role::Provider), Some(OTHER), I::Leak),
+            (Some(Role::RouteServer), None, I::Keep),
+            (Some(Role::RouteServer), Some(OTHER), I::Leak),
+            (Some(Role::RouteServerClient), None, I::Add(THEM)),
+            (Some(Role::RouteServerClient), Some(OTHER), I::Keep),
+            (Some(Role::Customer), None, I::Add(THEM)),
+            (Some(Role::Customer), Some(OTHER), I::Keep),
+            (Some(Role::Peer), None, I::Add(THEM)),
+            (Some(Role::Peer), Some(THEM), I::Keep),
+            (Some(Role::Peer), Some(OTHER), I::Leak),
         ];
-        for (role, otc, ingress, egress) in rows {
+        for (role, otc, ingress) in rows {
             assert_eq!(otc_on_receive(role, THEM, otc), ingress, "{role:?} {otc:?}");
-            assert_eq!(otc_on_send(role, US, otc), egress, "{role:?} {otc:?}");
+        }
+    }
+
+    /// The egress procedure of RFC 9234 §5 as a table: our role, whether routes with the attribute stay here, and whether the
+    /// others get it.
+    #[test]
+    fn each_role_sends_with_and_without_the_attribute() {
+        let rows = [
+            (None, false, false),
+            (Some(Role::Provider), false, true),
+            (Some(Role::RouteServer), false, true),
+            (Some(Role::RouteServerClient), true, false),
+            (Some(Role::Customer), true, false),
+            (Some(Role::Peer), true, true),
+        ];
+        for (role, withholds, adds) in rows {
+            assert_eq!(
+                (withholds_otc(role), adds_otc(role)),
+                (withholds, adds),
+                "{role:?}"
+            );
         }
     }
 }

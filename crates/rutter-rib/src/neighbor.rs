@@ -128,18 +128,12 @@ impl Neighbor {
 
     /// Returns whether routes with ONLY_TO_CUSTOMER must not be sent here (RFC 9234 §5).
     pub(crate) fn withholds_otc(&self) -> bool {
-        matches!(
-            self.role,
-            Some(Role::Customer | Role::Peer | Role::RouteServerClient)
-        )
+        rutter_policy::withholds_otc(self.role)
     }
 
     /// Returns whether routes without ONLY_TO_CUSTOMER are sent here with our AS in it (RFC 9234 §5).
     pub(crate) fn adds_otc(&self) -> bool {
-        matches!(
-            self.role,
-            Some(Role::Provider | Role::Peer | Role::RouteServer)
-        )
+        rutter_policy::adds_otc(self.role)
     }
 }
 

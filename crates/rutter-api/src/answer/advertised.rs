@@ -11,8 +11,8 @@ use rutter_rib::{
     SentRoute, Withheld,
 };
 
-use super::filter::{Filter, selected_peers};
 use super::page_cursor::PageCursor;
+use super::route_conditions::{Filter, selected_peers};
 use super::{Failure, RowWriter};
 use crate::convert::{Sources, route_row, sent_attributes_row, withheld_row};
 use crate::{

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use rutter_net::Prefix;
 use rutter_rib::{AttrSet, RouteView, Snapshot};
 
-use super::filter::Filter;
 use super::page_cursor::PageCursor;
+use super::route_conditions::Filter;
 use super::{Failure, RowWriter};
 use crate::convert::{Sources, attributes_row, findings_of, route_row};
 use crate::{AttributeSetRow, Backend, Done, Line, RejectedRow, RouteFilter};

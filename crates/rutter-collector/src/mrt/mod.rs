@@ -73,4 +73,4 @@ impl Output<'_> {
 }
 
 #[cfg(test)]
-mod agreement;
+mod agreement_tests;

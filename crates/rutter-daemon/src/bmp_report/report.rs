@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rutter_api::StationState;
 use rutter_config::{BmpStation, BmpTables};
 use rutter_net::Family;
-use rutter_rib::{Monitor, PeerId};
+use rutter_rib::{PeerId, StationView};
 use rutter_wire::bmp::{
     PeerHeader, RibView, write_initiation, write_route_monitoring, write_termination,
 };
@@ -33,7 +33,7 @@ pub(super) struct Report<'a> {
     status: &'a StationStatus,
     control: &'a Control,
     connection: Connection,
-    monitor: Monitor,
+    monitor: StationView,
     loc_rib: PeerHeader,
     sessions: Sessions,
     /// Sessions may have begun or ended since they were last compared.
@@ -97,7 +97,7 @@ impl<'a> Report<'a> {
             status,
             control,
             connection,
-            monitor: Monitor::new(Arc::clone(&shared.rib)),
+            monitor: StationView::new(Arc::clone(&shared.rib)),
             loc_rib: loc_rib_header(&config),
             sessions: Sessions::default(),
             is_stale: false,

@@ -16,7 +16,7 @@ use rutter_wire::bmp::{
 use rutter_wire::capability::Capability;
 use rutter_wire::open::Open;
 
-use crate::monitored_session::MonitoredSession;
+use crate::session_facts::SessionFacts;
 use crate::shared::{Shared, unix_us};
 use crate::status::PeerStatus;
 
@@ -30,7 +30,7 @@ pub(super) struct Sessions {
 
 /// A session that a station knows.
 pub(super) struct ReportedSession {
-    pub(super) session: Arc<MonitoredSession>,
+    pub(super) session: Arc<SessionFacts>,
     status: Arc<PeerStatus>,
     /// The neighbor's End-of-RIB needs no message of its own any more.
     has_end_of_rib: PerFamily<bool>,
@@ -53,7 +53,7 @@ const TABLE: &str = "global";
 impl ReportedSession {
     /// The header of messages about one table of the session.
     pub(super) fn header(&self, view: RibView) -> PeerHeader {
-        let MonitoredSession {
+        let SessionFacts {
             address,
             asn,
             bgp_id,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use rutter_net::{Family, PerFamily};
-use rutter_rib::{DestinationPlace, Monitor, PeerId, Rib};
+use rutter_rib::{DestinationPlace, PeerId, Rib, StationView};
 use rutter_wire::bmp::{PeerHeader, RibView, Statistic, write_statistics_report};
 
 use super::changes::Changes;
@@ -82,7 +82,7 @@ impl Default for LocRibCount {
 
 impl LocRibCount {
     /// Counts the next slice. Returns whether the count has ended.
-    pub(super) fn step(&mut self, monitor: &mut Monitor) -> bool {
+    pub(super) fn step(&mut self, monitor: &mut StationView) -> bool {
         let selected = &mut self.selected[self.family];
         let next = monitor.visit(self.family, self.place, |destination| {
             *selected += u64::from(destination.best().is_some());

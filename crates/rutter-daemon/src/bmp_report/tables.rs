@@ -3,7 +3,7 @@
 use rutter_config::BmpTables;
 use rutter_net::Prefix;
 use rutter_rib::{
-    ExportedRoute, MonitoredDestination, MonitoredRoute, PeerId, SentRoute, advertised_path_id,
+    ExportedRoute, PeerId, ReportedDestination, ReportedRoute, SentRoute, advertised_path_id,
 };
 use rutter_wire::bmp::{PeerHeader, RibView};
 
@@ -33,7 +33,7 @@ impl Tables<'_> {
     /// Announces what the station needs to know of a destination because the sessions of these neighbors are new to it.
     pub(super) fn initial(
         &mut self,
-        destination: &MonitoredDestination<'_>,
+        destination: &ReportedDestination<'_>,
         has_begun: impl Fn(PeerId) -> bool,
         loc_rib: bool,
     ) {
@@ -60,7 +60,7 @@ impl Tables<'_> {
     /// best.
     pub(super) fn changed(
         &mut self,
-        destination: &MonitoredDestination<'_>,
+        destination: &ReportedDestination<'_>,
         changes: &[Option<(PeerId, u32)>],
     ) {
         let prefix = destination.prefix;
@@ -69,7 +69,7 @@ impl Tables<'_> {
             let Some(known) = self.sessions.get(peer) else {
                 continue;
             };
-            let of_path = |route: &MonitoredRoute<'_>| {
+            let of_path = |route: &ReportedRoute<'_>| {
                 (route.route.peer, route.route.path_id) == (peer, path_id)
             };
             let route = destination.routes().find(of_path);
@@ -91,7 +91,7 @@ impl Tables<'_> {
     }
 
     /// Writes everything that depends on policies or on the settings of clients.
-    pub(super) fn policy_changed(&mut self, destination: &MonitoredDestination<'_>) {
+    pub(super) fn policy_changed(&mut self, destination: &ReportedDestination<'_>) {
         let prefix = destination.prefix;
         for route in destination.routes() {
             let accepted = Some(&route).filter(|route| route.route.reject.is_none());
@@ -114,7 +114,7 @@ impl Tables<'_> {
         known: &ReportedSession,
         prefix: Prefix,
         path_id: u32,
-        route: Option<&MonitoredRoute<'_>>,
+        route: Option<&ReportedRoute<'_>>,
     ) {
         if !self.report.adj_rib_in_pre {
             return;
@@ -138,7 +138,7 @@ impl Tables<'_> {
         known: &ReportedSession,
         prefix: Prefix,
         path_id: u32,
-        accepted: Option<&MonitoredRoute<'_>>,
+        accepted: Option<&ReportedRoute<'_>>,
     ) {
         if !self.report.adj_rib_in_post {
             return;
@@ -157,7 +157,7 @@ impl Tables<'_> {
         }
     }
 
-    fn best(&mut self, destination: &MonitoredDestination<'_>) {
+    fn best(&mut self, destination: &ReportedDestination<'_>) {
         let nlri = (destination.prefix, None);
         match destination.best() {
             Some(best) => {
@@ -172,7 +172,7 @@ impl Tables<'_> {
     /// Announces the routes that a client is sent. Returns their path identifiers.
     fn announce_sent(
         &mut self,
-        destination: &MonitoredDestination<'_>,
+        destination: &ReportedDestination<'_>,
         client: PeerId,
         known: &ReportedSession,
     ) -> Vec<Option<u32>> {
@@ -194,7 +194,7 @@ impl Tables<'_> {
     /// that changed and may be gone.
     fn sent(
         &mut self,
-        destination: &MonitoredDestination<'_>,
+        destination: &ReportedDestination<'_>,
         client: PeerId,
         known: &ReportedSession,
         paths: &[(PeerId, u32)],

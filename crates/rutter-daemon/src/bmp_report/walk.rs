@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use rutter_net::Family;
-use rutter_rib::{DestinationPlace, Monitor, PeerId};
+use rutter_rib::{DestinationPlace, PeerId, StationView};
 
 use super::tables::Tables;
 
@@ -47,7 +47,7 @@ impl Walk {
     }
 
     /// Writes the next slice. Returns whether the walk has ended.
-    pub(super) fn step(&mut self, monitor: &mut Monitor, tables: &mut Tables<'_>) -> bool {
+    pub(super) fn step(&mut self, monitor: &mut StationView, tables: &mut Tables<'_>) -> bool {
         let purpose = &self.purpose;
         let mut steps = 0;
         let next = monitor.visit(self.family, self.place, |destination| {

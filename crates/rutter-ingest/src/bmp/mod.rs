@@ -21,6 +21,6 @@ pub use status::{Counter, PeerStatus, RouterStatus};
 pub use target::Target;
 
 #[cfg(test)]
-mod agreement;
+mod agreement_tests;
 #[cfg(test)]
 mod warnings;

@@ -7,6 +7,6 @@ pub(crate) mod feed;
 pub(crate) mod feed_batch;
 pub(crate) mod lookup;
 pub(crate) mod memory;
-pub(crate) mod monitor;
 pub(crate) mod preview;
 pub(crate) mod snapshot;
+pub(crate) mod station_view;

@@ -5,7 +5,7 @@ mod assemble;
 mod bgpq4_json;
 mod data_of_files;
 mod decision;
-mod dump;
+mod dump_check;
 mod fetch;
 mod files;
 mod irrd_client;
@@ -32,7 +32,7 @@ mod wanted;
 mod whois_dumps;
 
 pub use as_set_limits::AsSetLimits;
-pub use dump::IrrDump;
+pub use dump_check::IrrDump;
 pub use irrd_limits::IrrdLimits;
 pub use irrd_reply::{IrrdReply, IrrdReplyError};
 pub use list_file::ListSummary;

@@ -16,8 +16,8 @@ use rutter_rib::{FamilyInfo, Monitored, PeerId, PeerKind, Rib, RibConfig, TooMan
 use rutter_wire::bmp::PeerType;
 
 use super::bird_routes::{self, BirdRoutes};
-use super::feed::FedPeer;
 use super::files;
+use super::shadow_peer::ShadowPeer;
 use crate::failure::Failure;
 
 /// The other route server's Adj-RIBs-Out.
@@ -40,7 +40,7 @@ pub(super) struct Member {
     pub(super) neighbor: usize,
     /// By family: it is sent several paths of a prefix.
     pub(super) add_path: PerFamily<bool>,
-    fed: FedPeer,
+    fed: ShadowPeer,
 }
 
 /// An argument of `--advertised`.
@@ -303,7 +303,7 @@ impl<'a> Advertised<'a> {
         self.members.push(Member {
             neighbor,
             add_path: PerFamily::both(false),
-            fed: FedPeer::new(peer, config.asn, families),
+            fed: ShadowPeer::new(peer, config.asn, families),
         });
         Ok(self.members.len() - 1)
     }

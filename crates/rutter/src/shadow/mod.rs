@@ -12,12 +12,12 @@ mod attributes;
 mod bird_routes;
 mod compare;
 mod difference;
-mod feed;
 mod files;
 mod output;
 mod reason;
 mod received;
 mod report;
+mod shadow_peer;
 
 use std::io::{self, BufWriter, Write};
 

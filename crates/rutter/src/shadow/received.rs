@@ -9,15 +9,15 @@ use rutter_mrt::{FilePeer, PeerEvent, PeerReader, RecordOutcome};
 use rutter_net::{Family, PerFamily};
 use rutter_rib::FamilyInfo;
 
-use super::feed::FedPeer;
 use super::files;
+use super::shadow_peer::ShadowPeer;
 use crate::failure::Failure;
 
 /// The configured neighbors as peers of the table, and the peers of the files.
 pub(super) struct Received<'a> {
     table: &'a OfflineTable,
     /// One for each configured neighbor.
-    peers: Vec<FedPeer>,
+    peers: Vec<ShadowPeer>,
     /// The neighbor of each peer of the files, once it is known.
     owners: Vec<Option<Owner>>,
     /// The peer of the files that stands for each neighbor.
@@ -42,7 +42,7 @@ impl<'a> Received<'a> {
     pub(super) fn load(table: &'a OfflineTable, paths: &[PathBuf]) -> Result<Self, Failure> {
         let fed = |neighbor: &rutter_daemon::OfflineNeighbor| {
             let config = &neighbor.config;
-            FedPeer::new(neighbor.peer, config.asn, families(config))
+            ShadowPeer::new(neighbor.peer, config.asn, families(config))
         };
         let mut received = Received {
             table,
@@ -132,7 +132,7 @@ impl<'a> Received<'a> {
             .iter()
             .filter_map(|fed| fed.dumped_us[family])
             .max()?;
-        let is_old = |fed: &FedPeer| {
+        let is_old = |fed: &ShadowPeer| {
             let dumped = fed.dumped_us[family];
             let has_routes = || self.table.rib.counts(fed.peer())[family].received > 0;
             dumped.is_some_and(|dumped| dumped < latest) && has_routes()

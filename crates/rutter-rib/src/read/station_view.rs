@@ -20,7 +20,7 @@ use crate::topology::Topology;
 use crate::{DestinationPlace, ExportedRoute, PeerId, Rib, RouteView};
 
 /// Reads the table for a station. It keeps what it derived from the export policy until that changes.
-pub struct Monitor {
+pub struct StationView {
     rib: Arc<Rib>,
     unscrubbed: Unscrubbed,
 }
@@ -33,7 +33,7 @@ struct Unscrubbed {
 }
 
 /// A destination, also one without routes.
-pub struct MonitoredDestination<'a> {
+pub struct ReportedDestination<'a> {
     /// The prefix.
     pub prefix: Prefix,
     routes: &'a [Route],
@@ -45,7 +45,7 @@ pub struct MonitoredDestination<'a> {
 }
 
 /// A route of a destination.
-pub struct MonitoredRoute<'a> {
+pub struct ReportedRoute<'a> {
     /// The route as received.
     pub route: RouteView<'a>,
     held: &'a Route,
@@ -54,12 +54,12 @@ pub struct MonitoredRoute<'a> {
     unscrubbed: &'a ExportPolicy,
 }
 
-impl Monitor {
+impl StationView {
     /// A reader of a table.
     pub fn new(rib: Arc<Rib>) -> Self {
         let of = Arc::clone(rib.topology.read().audiences.policy());
         let unscrubbed = Unscrubbed::new(of);
-        Monitor { rib, unscrubbed }
+        StationView { rib, unscrubbed }
     }
 
     /// Calls `each` with the destinations of a slice of the table. Returns the place to go on with, `None` after the last
@@ -72,7 +72,7 @@ impl Monitor {
         &mut self,
         family: Family,
         from: DestinationPlace,
-        each: impl FnMut(&MonitoredDestination<'_>) -> ControlFlow<()>,
+        each: impl FnMut(&ReportedDestination<'_>) -> ControlFlow<()>,
     ) -> Option<DestinationPlace> {
         match family {
             Family::Ipv4Unicast => self.visit_of::<Ipv4Prefix>(from, each),
@@ -83,7 +83,7 @@ impl Monitor {
     fn visit_of<K: Stored>(
         &mut self,
         from: DestinationPlace,
-        mut each: impl FnMut(&MonitoredDestination<'_>) -> ControlFlow<()>,
+        mut each: impl FnMut(&ReportedDestination<'_>) -> ControlFlow<()>,
     ) -> Option<DestinationPlace> {
         let topology = self.rib.topology.read();
         self.unscrubbed.follow(topology.audiences.policy());
@@ -98,7 +98,7 @@ impl Monitor {
             if slot < from.slot || destination.routes.is_empty() {
                 continue;
             }
-            let shown = MonitoredDestination {
+            let shown = ReportedDestination {
                 prefix: destination.prefix.into(),
                 routes: &destination.routes,
                 topology: &topology,
@@ -122,7 +122,7 @@ impl Monitor {
     pub fn look(
         &mut self,
         prefixes: impl IntoIterator<Item = Prefix>,
-        mut each: impl FnMut(&MonitoredDestination<'_>) -> ControlFlow<()>,
+        mut each: impl FnMut(&ReportedDestination<'_>) -> ControlFlow<()>,
     ) {
         let topology = self.rib.topology.read();
         self.unscrubbed.follow(topology.audiences.policy());
@@ -133,7 +133,7 @@ impl Monitor {
                 Prefix::V4(prefix) => self.rib.copy_of(prefix).map(|held| held.routes.to_vec()),
                 Prefix::V6(prefix) => self.rib.copy_of(prefix).map(|held| held.routes.to_vec()),
             };
-            let shown = MonitoredDestination {
+            let shown = ReportedDestination {
                 prefix,
                 routes: routes.as_deref().unwrap_or_default(),
                 topology: &topology,
@@ -166,9 +166,9 @@ impl Unscrubbed {
     }
 }
 
-impl<'a> MonitoredDestination<'a> {
+impl<'a> ReportedDestination<'a> {
     /// The routes of the Adj-RIBs-In, rejected ones included, without those of ended sessions.
-    pub fn routes(&self) -> impl Iterator<Item = MonitoredRoute<'a>> + use<'a, '_> {
+    pub fn routes(&self) -> impl Iterator<Item = ReportedRoute<'a>> + use<'a, '_> {
         let family = self.prefix.family();
         let stays = move |route: &&Route| !self.context.is_being_removed(family, route);
         let routes = self.routes.iter().filter(stays);
@@ -176,14 +176,14 @@ impl<'a> MonitoredDestination<'a> {
     }
 
     /// The route that the decision process selected.
-    pub fn best(&self) -> Option<MonitoredRoute<'a>> {
+    pub fn best(&self) -> Option<ReportedRoute<'a>> {
         let best = accepted(self.routes).first();
         best.map(|held| self.monitored(held))
     }
 
-    fn monitored(&self, held: &'a Route) -> MonitoredRoute<'a> {
+    fn monitored(&self, held: &'a Route) -> ReportedRoute<'a> {
         let family = self.prefix.family();
-        MonitoredRoute {
+        ReportedRoute {
             route: route_view(held, family, self.context),
             held,
             family,
@@ -218,7 +218,7 @@ impl<'a> MonitoredDestination<'a> {
     }
 }
 
-impl<'a> MonitoredRoute<'a> {
+impl<'a> ReportedRoute<'a> {
     /// The attributes of an accepted route after the import policy, without MP_REACH_NLRI: with the changes of filters, the
     /// communities of the route's class, and ONLY_TO_CUSTOMER where RFC 9234 §5 adds it.
     pub fn post_policy(&self) -> Cow<'a, [u8]> {

@@ -6,7 +6,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use rutter_events::Missing;
 
 use crate::archive::ArchiveFile;
-use crate::batch_rows::Rows;
+use crate::archive_rows::Rows;
 
 /// Describes the rows that may be missing at the end of a run, given its last file. Returns `None` after a
 /// clean stop.

@@ -7,7 +7,7 @@ use rutter_wire::attr::Disposition;
 use rutter_wire::frame::MAX_EXTENDED_LEN;
 
 /// A peer of a table, and the session that its UPDATEs need.
-pub(super) struct FedPeer {
+pub(super) struct ShadowPeer {
     peer: PeerId,
     asn: Asn,
     /// The parameters of the families that the session carries. Path identifiers follow the files.
@@ -38,10 +38,10 @@ struct Form {
 /// The number of a peer's routes that are applied at once.
 const BATCH: usize = 1_024;
 
-impl FedPeer {
+impl ShadowPeer {
     /// A peer without a session.
     pub(super) fn new(peer: PeerId, asn: Asn, families: PerFamily<Option<FamilyInfo>>) -> Self {
-        FedPeer {
+        ShadowPeer {
             peer,
             asn,
             families,
@@ -90,7 +90,7 @@ impl FedPeer {
         self.establish(rib);
     }
 
-    /// Applies a message of the peer, or an entry of a table dump, in batches. [`FedPeer::commit`] applies the last.
+    /// Applies a message of the peer, or an entry of a table dump, in batches. [`ShadowPeer::commit`] applies the last.
     /// `dump_us`: the time of the latest PEER_INDEX_TABLE.
     pub(super) fn update(
         &mut self,

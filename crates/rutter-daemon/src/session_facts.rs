@@ -10,7 +10,7 @@ use rutter_wire::open::Open;
 
 /// An established session.
 #[derive(Debug)]
-pub(crate) struct MonitoredSession {
+pub(crate) struct SessionFacts {
     pub(crate) address: IpAddr,
     pub(crate) asn: Asn,
     pub(crate) bgp_id: u32,
@@ -24,7 +24,7 @@ pub(crate) struct MonitoredSession {
     end_of_rib: PerFamily<AtomicBool>,
 }
 
-impl MonitoredSession {
+impl SessionFacts {
     /// The facts of a session with its two addresses.
     pub(crate) fn new(
         address: IpAddr,
@@ -34,7 +34,7 @@ impl MonitoredSession {
         since_unix_us: u64,
     ) -> Self {
         let opens = negotiated.opens.as_deref().cloned();
-        MonitoredSession {
+        SessionFacts {
             address,
             asn: negotiated.remote_asn,
             bgp_id: negotiated.remote_bgp_id,
