@@ -1,8 +1,8 @@
 //! rutter-rib beside rustbgpd-rib, row by row of rustbgpd's published table: `cargo run --release [-- --json FILE]
 //! [--rounds N] [WORD]`.
 //!
-//! rutter-rib starts from UPDATEs on the wire, of up to 500 prefixes, and does all of the daemon's work: parsing, checks,
-//! interning, choosing for each client, encoding. rustbgpd's tables start from routes made before the clock starts, as in
+//! rutter-rib starts from UPDATEs on the wire, of up to 500 prefixes. It does all of the daemon's work: it parses, checks,
+//! interns, chooses for each client and encodes. rustbgpd's tables start from routes made before the clock starts, as in
 //! its own benchmarks. Its figures do not include parsing and sending.
 
 mod rustbgpd;

@@ -11,8 +11,8 @@
 //! }
 //! ```
 //!
-//! A row has, in this order: the key, the form of its value and its default as the manual shows them, the effect of a
-//! reload, and then the field with its type, default and reader. There are five ways to read a key:
+//! A row begins with the key, the form of its value, its default as the manual shows it, and the effect of a reload. Then
+//! comes the field with its type, default and reader. There are five ways to read a key:
 //!
 //! | word | the reader |
 //! | --- | --- |

@@ -1,8 +1,8 @@
 //! A writer of MaxMind DB files: prefixes with data, for look-ups in flow and log tools.
 //!
-//! The format is the MaxMind DB File Format Specification 2.0: a binary search tree over address bits, then the
-//! data section, then metadata. [`Data`] builds the data section and stores each string once. [`Database`] adds the
-//! prefixes and writes the file; for an address the longest prefix counts.
+//! The format is the MaxMind DB File Format Specification 2.0. A file has a binary search tree over address bits, then
+//! the data section, then metadata. [`Data`] builds the data section and stores each string once. [`Database`] adds
+//! the prefixes and writes the file. For an address the longest prefix counts.
 //!
 //! ```
 //! use rutter_mmdb::{Data, Database, Metadata, Value};

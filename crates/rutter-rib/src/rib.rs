@@ -232,9 +232,9 @@ impl Rib {
         self.leftovers.is_noted()
     }
 
-    /// Does some of the work that nobody waits for, about a tenth of a millisecond: moves entries of an index that grows
-    /// while no more prefixes come, frees destinations without routes after the last client has caught up, and frees some
-    /// memory that was discarded.
+    /// Does some of the work that nobody waits for, about a tenth of a millisecond. It moves entries of an index that
+    /// grows while no more prefixes come. It frees destinations without routes after the last client has caught up, and
+    /// some memory that was discarded.
     pub fn tidy(&self) {
         if !self.leftovers.take() {
             return;

@@ -11,8 +11,8 @@ use flate2::Crc;
 
 /// A file with the last good copy of a source's data.
 ///
-/// The first line has a kind, the version of the format, the time of the data, their length and a checksum of both (CRC-32).
-/// [`save`](Self::save) replaces the file as a whole, so that a crash leaves the old copy or the new one.
+/// The first line has the kind of the data, the version of the format, the time and length of the data, and a checksum
+/// (CRC-32). [`save`](Self::save) replaces the file as a whole, so a crash leaves the old copy or the new one.
 #[derive(Clone, Debug)]
 pub struct LastGood {
     path: PathBuf,

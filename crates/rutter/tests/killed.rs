@@ -1,4 +1,4 @@
-//! `rutter run` dies by SIGKILL in the middle of `rutter reload`, `apply` and `rollback`. What a start finds is the old
+//! `rutter run` dies by SIGKILL in the middle of `rutter reload`, `apply` and `rollback`. A start finds the old
 //! configuration or the new one, and every client receives its routes. `RUTTER_KILL_SEED=n` repeats the moments of a run.
 
 #[path = "../../rutter-daemon/tests/loopback/support.rs"]

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 /// Services that another process can continue.
 pub trait MovableServices: Send + Sync {
-    /// Holds the services still, when the daemon's own neighbors are: none reads, writes or changes the table any more, and
-    /// those that follow it have read everything. `None` if that takes longer than `patience`. An error is for the operator.
+    /// Holds the services still, after the daemon's own neighbors. From then on no service reads, writes or changes the
+    /// table, and its readers have read everything. Returns `None` if that takes longer than `patience`. An error is for
+    /// the operator.
     fn hold(&self, patience: Duration) -> Result<Option<Box<dyn HeldServices>>, String>;
 }
 

@@ -36,8 +36,8 @@ impl Rib {
     /// Holds the table still, with these streams, which must be those of all clients. Their unsent parts of the log
     /// become bytes or marks. If they are not handed over after all, they go on as they are.
     ///
-    /// `None` while advertisement is deferred, or while other export rules or another form of a client's messages are
-    /// being applied: clients then hold what follows from no single state. Try again later.
+    /// Returns `None` while advertisement is deferred, and while new export rules or another form of a client's messages
+    /// are being applied. The routes that clients hold then follow from no single state. Try again later.
     pub fn hold<'a>(&'a self, streams: &mut [&mut ClientStream]) -> Option<HeldTable<'a>> {
         for _ in 0..ATTEMPTS {
             self.encode(&self.topology.read());

@@ -219,7 +219,7 @@ fn route(side: &Side, differing: &[String]) -> String {
     text
 }
 
-/// A value without the signs of JSON.
+/// A value without the quotation marks and brackets of JSON.
 fn value(value: &serde_json::Value) -> String {
     use serde_json::Value;
     match value {

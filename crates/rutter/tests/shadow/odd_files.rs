@@ -19,7 +19,7 @@ const RECEIVED: [&str; 3] = ["--received", "received.mrt", "--advertised"];
 const ADD_PATH: &str =
     "\n[[member]]\nasn = 3314\naddress = \"192.0.2.14\"\nadd-path = { send = true }\n";
 
-/// What BIRD prints of routes: a prefix or none, an AS path, and a community or none.
+/// BIRD's output for routes, each with a prefix or none, an AS path, and a community or none.
 fn bird(routes: &[(&str, &str, &str)]) -> String {
     let mut text = "BIRD 2.0.12 ready.\nTable members:\n".to_owned();
     for (prefix, path, community) in routes {
