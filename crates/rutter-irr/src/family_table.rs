@@ -76,6 +76,9 @@ impl FamilyPrefix for Ipv6Prefix {
     }
 }
 
+/// The entries that fit into a cache line.
+const LINE_ENTRIES: usize = 64 / size_of::<Entry>();
+
 /// Prefixes in order, with their entries.
 #[derive(Debug)]
 pub(crate) struct FamilyTable<N: FamilyPrefix> {
@@ -127,7 +130,7 @@ impl<N: FamilyPrefix> FamilyTable<N> {
     #[inline]
     pub fn covering_from(&self, place: Place) -> impl Iterator<Item = (N, &[Entry])> {
         let covering = self.prefixes.covering_from(place);
-        covering.map(|(position, prefix)| (prefix, self.entries_at(position)))
+        covering.map(|(place, prefix)| (prefix, self.entries_at(place)))
     }
 
     /// Finds the longest registered prefix that covers `prefix`.
@@ -139,49 +142,31 @@ impl<N: FamilyPrefix> FamilyTable<N> {
     /// [`Self::locate`] for many prefixes side by side. Prefetches what a check of their routes reads.
     pub fn locate_all(&self, sets: &SetPool, prefixes: &[N], places: &mut [Place]) {
         self.prefixes.locate_all(prefixes, places);
-        let starts = || places.iter().filter_map(|at| self.prefixes.values_at(*at));
-        for (start, end) in starts() {
-            let last = end
-                .map_or(self.entries.len(), |end| *end as usize)
-                .wrapping_sub(1);
-            let (first, last) = (self.entries.get(*start as usize), self.entries.get(last));
-            first.into_iter().chain(last).for_each(prefetch);
+        let starts = || places.iter().filter_map(|at| self.prefixes.value_at(*at));
+        for start in starts() {
+            let start = *start as usize;
+            // Few prefixes have more entries than two cache lines hold.
+            for at in [start, start + LINE_ENTRIES] {
+                self.entries.get(at).into_iter().for_each(prefetch);
+            }
         }
-        for (start, _) in starts() {
-            let first = self.entries.get(*start as usize);
-            first
-                .into_iter()
-                .for_each(|entry| sets.prefetch(entry.set()));
+        for start in starts() {
+            if let Some(first) = self.entries.get(*start as usize) {
+                sets.prefetch(first.set());
+            }
         }
     }
 
-    /// The entries of the prefix at a place; none if no prefix covers the wanted one.
+    /// The entries of the prefix at a place; none if there is no prefix.
     #[inline]
-    pub fn entries_of(&self, place: Place) -> &[Entry] {
-        let Some((start, end)) = self.prefixes.values_at(place) else {
-            return &[];
-        };
-        let end = end.map_or(self.entries.len(), |end| *end as usize);
-        &self.entries[*start as usize..end]
-    }
-
-    /// The entries of the prefix at a position.
-    #[inline]
-    fn entries_at(&self, position: usize) -> &[Entry] {
-        let start = |position| {
-            self.prefixes
-                .value_at(position)
-                .map(|start| *start as usize)
-        };
-        let from = start(position).unwrap_or(self.entries.len());
-        let to = start(position + 1).unwrap_or(self.entries.len());
-        &self.entries[from..to]
+    pub fn entries_at(&self, place: Place) -> &[Entry] {
+        &self.entries[self.prefixes.rows_at(place, self.entries.len())]
     }
 
     /// All prefixes with their entries, in order.
     pub fn iter(&self) -> impl Iterator<Item = (N, &[Entry])> {
-        let prefixes = self.prefixes.iter().enumerate();
-        prefixes.map(|(position, (prefix, _))| (prefix, self.entries_at(position)))
+        let places = self.prefixes.places();
+        places.map(|(place, prefix)| (prefix, self.entries_at(place)))
     }
 
     /// The number of prefixes.

@@ -149,8 +149,8 @@ impl<'a> MemberChecks<'a> {
             return false;
         }
         let (entries, longest) = match prefix {
-            Prefix::V4(_) => (self.data.ipv4.entries_of(place), Ipv4Prefix::MAX_LEN),
-            Prefix::V6(_) => (self.data.ipv6.entries_of(place), Ipv6Prefix::MAX_LEN),
+            Prefix::V4(_) => (self.data.ipv4.entries_at(place), Ipv4Prefix::MAX_LEN),
+            Prefix::V6(_) => (self.data.ipv6.entries_at(place), Ipv6Prefix::MAX_LEN),
         };
         let longest = if self.rules.longer { longest } else { 0 };
         entries.iter().any(|entry| {

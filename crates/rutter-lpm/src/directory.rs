@@ -62,34 +62,29 @@ impl Directory {
     /// The positions of all keys in the bucket of `key`. Keys before are smaller, keys behind are larger.
     #[inline]
     pub fn bucket(&self, key: u32) -> (usize, usize) {
-        self.range(self.bucket_number(key))
+        let (from, to) = self.range(self.bucket_number(key));
+        (from as usize, to as usize)
     }
 
     /// The number of the bucket of `key`.
     #[inline]
-    pub(crate) fn bucket_number(&self, key: u32) -> usize {
+    pub(crate) fn bucket_number(&self, key: u32) -> u32 {
         let slot = self.slots[(key >> (32 - self.slot_bits)) as usize];
         let bits = slot & ((1 << COUNT_BITS) - 1);
-        ((slot >> COUNT_BITS) + place(key, self.slot_bits, bits)) as usize
+        (slot >> COUNT_BITS) + place(key, self.slot_bits, bits)
     }
 
     /// The positions of all keys in a bucket.
     #[inline]
-    pub(crate) fn range(&self, bucket: usize) -> (usize, usize) {
-        let (from, to) = (self.starts[bucket], self.starts[bucket + 1]);
-        (from as usize, to as usize)
-    }
-
-    /// Prefetches what [`Self::bucket_number`] reads.
-    #[inline]
-    pub(crate) fn prefetch_slot(&self, key: u32) {
-        prefetch(&self.slots[(key >> (32 - self.slot_bits)) as usize]);
+    pub(crate) fn range(&self, bucket: u32) -> (u32, u32) {
+        let bucket = bucket as usize;
+        (self.starts[bucket], self.starts[bucket + 1])
     }
 
     /// Prefetches what [`Self::range`] reads.
     #[inline]
-    pub(crate) fn prefetch_range(&self, bucket: usize) {
-        prefetch(&self.starts[bucket]);
+    pub(crate) fn prefetch_range(&self, bucket: u32) {
+        prefetch(&self.starts[bucket as usize]);
     }
 
     /// The bytes of the index.

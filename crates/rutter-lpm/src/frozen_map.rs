@@ -1,5 +1,7 @@
 //! An immutable map from prefixes to values.
 
+use std::ops::Range;
+
 use crate::cpu::prefetch;
 use crate::net::Bits;
 use crate::{Directory, Net};
@@ -9,9 +11,9 @@ use crate::{Directory, Net};
 /// It takes the least memory of all tables here: a prefix, four bytes, a value, and about half a byte for the
 /// index. It has its own type because data from outside, such as VRPs, are replaced as a whole and never edited.
 ///
-/// A search finds the last prefix that is not behind the wanted one. That prefix or its parents (the next shorter
-/// prefix around each) are all prefixes that cover the wanted one. For a covering prefix is before the found one,
-/// and a prefix between the two in order is inside it.
+/// A search finds the last prefix whose address is not behind that of the wanted one. The found prefix or its parents (the
+/// next shorter prefix around each) are all prefixes that cover the wanted one. For a covering prefix is before the
+/// found one, whose address is inside it; so the found one is inside it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FrozenMap<N: Net, V> {
     /// In order of address and length.
@@ -29,7 +31,7 @@ struct Node<N, V> {
 
 const NO_PARENT: u32 = u32::MAX;
 
-/// The place of the longest prefix of a [`FrozenMap`] that covers a wanted prefix. The default is that of none.
+/// The place of a prefix in a [`FrozenMap`]. The default is that of none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place(u32);
 
@@ -79,48 +81,54 @@ impl<N: Net, V> FrozenMap<N, V> {
         self.nodes.is_empty()
     }
 
-    /// The position of a prefix in the order.
+    /// The place of exactly this prefix.
     #[inline]
-    pub fn position(&self, prefix: N) -> Option<usize> {
-        let at = self.last_not_behind(prefix);
-        let node = self.nodes.get(at)?;
-        (node.prefix == prefix).then_some(at)
+    pub fn find(&self, prefix: N) -> Option<Place> {
+        let mut at = self.last_not_behind(prefix);
+        // The prefixes with the same address are parents of each other.
+        while let Some(node) = self.nodes.get(at as usize)
+            && node.prefix > prefix
+        {
+            at = node.parent;
+        }
+        let node = self.nodes.get(at as usize)?;
+        (node.prefix == prefix).then_some(Place(at))
     }
 
-    /// The value at a position in the order.
+    /// The value of the prefix at a place.
     #[inline]
-    pub fn value_at(&self, position: usize) -> Option<&V> {
-        self.nodes.get(position).map(|node| &node.value)
+    pub fn value_at(&self, place: Place) -> Option<&V> {
+        self.nodes.get(place.0 as usize).map(|node| &node.value)
     }
 
     /// The value of a prefix.
     pub fn get(&self, prefix: N) -> Option<&V> {
-        self.value_at(self.position(prefix)?)
+        self.value_at(self.find(prefix)?)
     }
 
-    /// The prefixes that cover `prefix`, itself included, with their positions, from the longest to the shortest.
+    /// The prefixes that cover `prefix`, itself included, with their places, from the longest to the shortest.
     #[inline]
-    pub fn covering(&self, prefix: N) -> impl Iterator<Item = (usize, N)> {
+    pub fn covering(&self, prefix: N) -> impl Iterator<Item = (Place, N)> {
         self.covering_from(self.locate(prefix))
     }
 
     /// As [`Self::covering`] for a prefix whose place [`Self::locate`] found.
     #[inline]
-    pub fn covering_from(&self, place: Place) -> impl Iterator<Item = (usize, N)> {
+    pub fn covering_from(&self, place: Place) -> impl Iterator<Item = (Place, N)> {
         // A parent covers its children, and so all prefixes inside them.
-        let mut at = place.0;
+        let mut next = place;
         std::iter::from_fn(move || {
-            let index = at as usize;
-            let node = self.nodes.get(index)?;
-            at = node.parent;
-            Some((index, node.prefix))
+            let at = next;
+            let node = self.nodes.get(at.0 as usize)?;
+            next = Place(node.parent);
+            Some((at, node.prefix))
         })
     }
 
     /// Finds the longest prefix that covers `prefix`, itself included.
     #[inline]
     pub fn locate(&self, prefix: N) -> Place {
-        let mut at = self.last_not_behind(prefix) as u32;
+        let mut at = self.last_not_behind(prefix);
         while let Some(node) = self.nodes.get(at as usize) {
             if node.prefix.covers(prefix) {
                 return Place(at);
@@ -138,82 +146,95 @@ impl<N: Net, V> FrozenMap<N, V> {
     pub fn locate_all(&self, prefixes: &[N], places: &mut [Place]) {
         assert!(prefixes.len() <= places.len(), "a place for each prefix");
         for (prefixes, places) in prefixes.chunks(LANES).zip(places.chunks_mut(LANES)) {
-            self.begin(prefixes, places);
-            self.ascend(prefixes, places);
+            let mut ranges = [(0, 0); LANES];
+            self.find_buckets(prefixes, &mut ranges);
+            self.ascend(prefixes, places, &ranges);
         }
     }
 
-    /// Sets each place to the last prefix that is not behind the wanted one, and prefetches it.
+    /// Sets each range to the positions of the prefix's bucket, or to the part of a long one in which the prefix would be.
+    /// Prefetches them. The slots of the directory are few, and usually in a cache.
     #[inline]
-    fn begin(&self, prefixes: &[N], places: &mut [Place]) {
-        let mut buckets = [0; LANES];
-        let mut ranges = [(0, 0); LANES];
-        let heads = || prefixes.iter().map(|prefix| head(*prefix));
-        heads().for_each(|head| self.directory.prefetch_slot(head));
-        for (bucket, head) in buckets.iter_mut().zip(heads()) {
-            *bucket = self.directory.bucket_number(head);
+    fn find_buckets(&self, prefixes: &[N], ranges: &mut [(u32, u32); LANES]) {
+        for ((bucket, _), prefix) in ranges.iter_mut().zip(prefixes) {
+            *bucket = self.directory.bucket_number(head(*prefix));
             self.directory.prefetch_range(*bucket);
         }
-        for (range, bucket) in ranges.iter_mut().zip(buckets).take(prefixes.len()) {
-            *range = self.directory.range(bucket);
+        let mut is_long = false;
+        for range in ranges.iter_mut().take(prefixes.len()) {
+            *range = self.directory.range(range.0);
             let (from, to) = *range;
-            for at in [usize::midpoint(from, to), from, to] {
-                self.prefetch_node(at as u32);
+            is_long |= to - from > Self::SHORT;
+            for at in [from, to] {
+                self.prefetch_node(at);
             }
         }
-        self.narrow(prefixes, &mut ranges);
-        for ((prefix, place), range) in prefixes.iter().zip(places).zip(ranges) {
-            *place = Place(self.last_not_behind_in(range, *prefix) as u32);
+        if is_long {
+            self.narrow(prefixes, ranges);
         }
     }
 
     /// Halves long ranges side by side: many IPv6 prefixes have the same first 32 bits, and so one bucket. Otherwise each
     /// step of a bisection would wait for memory.
-    #[inline]
-    fn narrow(&self, prefixes: &[N], ranges: &mut [(usize, usize); LANES]) {
+    #[inline(never)]
+    fn narrow(&self, prefixes: &[N], ranges: &mut [(u32, u32); LANES]) {
         let mut is_long = true;
         while std::mem::take(&mut is_long) {
             for ((from, to), prefix) in ranges.iter_mut().zip(prefixes) {
                 if *to - *from <= Self::SHORT {
                     continue;
                 }
-                let middle = usize::midpoint(*from, *to);
-                let is_behind = self.nodes[middle].prefix > *prefix;
+                let middle = u32::midpoint(*from, *to);
+                let is_behind = self.nodes[middle as usize].prefix.bits() > prefix.bits();
                 *from = if is_behind { *from } else { middle + 1 };
                 *to = if is_behind { middle } else { *to };
                 is_long = true;
-                self.prefetch_node(usize::midpoint(*from, *to) as u32);
+                self.prefetch_node(u32::midpoint(*from, *to));
             }
         }
     }
 
     /// The length of a range that two cache lines or so hold.
-    const SHORT: usize = 192 / size_of::<Node<N, V>>();
+    const SHORT: u32 = 192 / size_of::<Node<N, V>>() as u32;
 
-    /// Moves each place up to the first prefix that covers the wanted one.
+    /// Sets each place to the longest prefix that covers the wanted one: the last in its range that is not behind, or one of
+    /// its parents.
     #[inline]
-    fn ascend(&self, prefixes: &[N], places: &mut [Place]) {
+    fn ascend(&self, prefixes: &[N], places: &mut [Place], ranges: &[(u32, u32); LANES]) {
         let mut going = [0_u8; LANES];
-        let mut count = prefixes.len();
-        for (lane, at) in going.iter_mut().zip(0..) {
-            *lane = at;
+        let mut count = 0;
+        for (lane, (prefix, place)) in prefixes.iter().zip(&mut *places).enumerate() {
+            *place = Place(self.last_not_behind_in(ranges[lane % LANES], *prefix));
+            if self.moves_up(place, *prefix) {
+                going[count % LANES] = lane as u8;
+                count += 1;
+            }
         }
         while count > 0 {
             let before = std::mem::take(&mut count);
             for index in 0..before {
                 let lane = usize::from(going[index % LANES]);
-                let Some(node) = self.nodes.get(places[lane].0 as usize) else {
-                    places[lane] = Place::default();
-                    continue;
-                };
-                if !node.prefix.covers(prefixes[lane]) {
-                    places[lane] = Place(node.parent);
-                    self.prefetch_node(node.parent);
+                if self.moves_up(&mut places[lane], prefixes[lane]) {
                     going[count % LANES] = lane as u8;
                     count += 1;
                 }
             }
         }
+    }
+
+    /// Moves a place to the parent of its prefix, unless the prefix covers the wanted one. Returns whether it did.
+    #[inline]
+    fn moves_up(&self, place: &mut Place, prefix: N) -> bool {
+        let Some(node) = self.nodes.get(place.0 as usize) else {
+            *place = Place::default();
+            return false;
+        };
+        if node.prefix.covers(prefix) {
+            return false;
+        }
+        *place = Place(node.parent);
+        self.prefetch_node(node.parent);
+        true
     }
 
     /// Prefetches the prefix at a position, if there is one.
@@ -224,17 +245,15 @@ impl<N: Net, V> FrozenMap<N, V> {
         }
     }
 
-    /// The value of a place's prefix, and that of the next in order. `None` if no prefix covers the wanted one.
-    #[inline]
-    pub fn values_at(&self, place: Place) -> Option<(&V, Option<&V>)> {
-        let at = place.0 as usize;
-        let node = self.nodes.get(at)?;
-        Some((&node.value, self.value_at(at + 1)))
-    }
-
     /// All prefixes with their values, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (N, &V)> {
         self.nodes.iter().map(|node| (node.prefix, &node.value))
+    }
+
+    /// All prefixes with their places, in order.
+    pub fn places(&self) -> impl ExactSizeIterator<Item = (Place, N)> {
+        let nodes = self.nodes.iter().enumerate();
+        nodes.map(|(at, node)| (Place(at as u32), node.prefix))
     }
 
     /// The bytes of the map, without memory that values own.
@@ -242,17 +261,41 @@ impl<N: Net, V> FrozenMap<N, V> {
         self.nodes.capacity() * size_of::<Node<N, V>>() + self.directory.memory()
     }
 
-    /// The position of the last prefix that is not behind `prefix`; beyond the end if there is none.
+    /// The position of the last prefix whose address is not behind that of `prefix`; beyond the end if there is none.
     #[inline]
-    fn last_not_behind(&self, prefix: N) -> usize {
-        self.last_not_behind_in(self.directory.bucket(head(prefix)), prefix)
+    fn last_not_behind(&self, prefix: N) -> u32 {
+        let bucket = self.directory.bucket_number(head(prefix));
+        let (mut from, mut to) = self.directory.range(bucket);
+        while to - from > Self::SHORT {
+            let middle = u32::midpoint(from, to);
+            match self.nodes[middle as usize].prefix.bits() > prefix.bits() {
+                true => to = middle,
+                false => from = middle + 1,
+            }
+        }
+        self.last_not_behind_in((from, to), prefix)
     }
 
-    /// The same, with the positions of the prefix's bucket.
+    /// The same in a short range of positions: a loop whose steps do not wait for each other beats a bisection.
     #[inline]
-    fn last_not_behind_in(&self, (from, to): (usize, usize), prefix: N) -> usize {
-        let behind = from + self.nodes[from..to].partition_point(|node| node.prefix <= prefix);
-        behind.wrapping_sub(1)
+    fn last_not_behind_in(&self, (from, to): (u32, u32), prefix: N) -> u32 {
+        let nodes = &self.nodes[from as usize..to as usize];
+        let not_behind = nodes
+            .iter()
+            .map(|node| u32::from(node.prefix.bits() <= prefix.bits()));
+        (from + not_behind.sum::<u32>()).wrapping_sub(1)
+    }
+}
+
+/// A map whose values are the positions of each prefix's first row, in an array with the rows of all prefixes in order.
+impl<N: Net> FrozenMap<N, u32> {
+    /// The rows of the prefix at a place, in an array of `count` rows. They end where those of the next prefix begin. An empty
+    /// range if there is no prefix.
+    #[inline]
+    pub fn rows_at(&self, place: Place, count: usize) -> Range<usize> {
+        let start = |at: usize| self.nodes.get(at).map_or(count, |node| node.value as usize);
+        let at = place.0 as usize;
+        start(at)..start(at.saturating_add(1))
     }
 }
 
@@ -307,14 +350,33 @@ mod tests {
             let longest = map.covering_from(map.locate(*probe)).next();
             assert_eq!(longest.map(|(_, prefix)| prefix), expected.first().copied());
             let at = prefixes.iter().position(|prefix| prefix == probe);
-            assert_eq!(map.position(*probe), at);
+            assert_eq!(map.find(*probe), at.map(|at| Place(at as u32)));
             assert_eq!(map.get(*probe), at.as_ref());
         }
         let mut places = vec![Place::default(); wanted.len()];
         map.locate_all(wanted, &mut places);
         let single: Vec<Place> = wanted.iter().map(|prefix| map.locate(*prefix)).collect();
         assert_eq!(places, single);
-        assert!(map.iter().map(|(prefix, _)| prefix).eq(prefixes));
+        assert!(map.iter().map(|(prefix, _)| prefix).eq(prefixes.clone()));
+        check_rows(prefixes);
+    }
+
+    /// Each prefix has as many rows as its length.
+    fn check_rows<N: Net>(prefixes: Vec<N>) {
+        let rows: Vec<N> = prefixes
+            .iter()
+            .flat_map(|prefix| vec![*prefix; usize::from(prefix.prefix_len())])
+            .collect();
+        let start = |prefix: &N| rows.iter().position(|row| row >= prefix);
+        let starts = prefixes
+            .iter()
+            .map(|prefix| (*prefix, start(prefix).unwrap_or(rows.len()) as u32));
+        let map = FrozenMap::from_sorted(starts);
+        for (place, prefix) in map.places() {
+            let own: Vec<N> = rows.iter().filter(|row| **row == prefix).copied().collect();
+            assert_eq!(rows[map.rows_at(place, rows.len())], own);
+        }
+        assert!(map.rows_at(Place::default(), rows.len()).is_empty());
     }
 
     /// Few bits vary, so that prefixes are often nested.

@@ -22,8 +22,8 @@ pub(crate) struct DataChecks<'a> {
     pub(crate) is_left_out: bool,
     /// A check needs the validation state of the origin.
     needs_origin_state: bool,
-    /// A route that passes all checks gets no mark.
-    marks_nothing: bool,
+    /// A route that passes all checks gets no mark, and none fails for want of data.
+    has_short_way: bool,
 }
 
 /// The places of a prefix in outside data. All routes of the prefix share them.
@@ -54,14 +54,15 @@ impl<'a> DataChecks<'a> {
         let known = compared.zip(data.irr.as_deref());
         let irr = known.and_then(|(member, irr)| irr.of_member(member, settings.peer_asn.0));
         let must_have_data = data.irr.is_some() || settings.irr_required;
+        let is_left_out = compared.is_some() && irr.is_none() && must_have_data;
         DataChecks {
             settings,
             data,
             irr,
-            is_left_out: compared.is_some() && irr.is_none() && must_have_data,
+            is_left_out,
             needs_origin_state: settings.validates_origin()
                 || irr.is_some_and(|irr| irr.rules().roas),
-            marks_nothing: !settings.marks_accepted(),
+            has_short_way: !settings.marks_accepted() && !is_left_out,
         }
     }
 
@@ -107,10 +108,14 @@ impl<'a> DataChecks<'a> {
 
     /// Returns whether a route passes all checks and gets no mark, in the shortest way. `false` only means that this way does
     /// not lead to a verdict.
-    #[inline]
-    fn passes(&self, prefix: Prefix, places: DataPlaces, attributes: &AttrVerdict) -> bool {
-        let is_usual = self.marks_nothing
-            && !self.is_left_out
+    #[inline(always)]
+    pub(crate) fn passes(
+        &self,
+        prefix: Prefix,
+        places: DataPlaces,
+        attributes: &AttrVerdict,
+    ) -> bool {
+        let is_usual = self.has_short_way
             && !attributes.changes_class()
             && attributes.origin_state.is_none()
             && attributes.path != Some(PathState::Invalid);
@@ -130,7 +135,7 @@ impl<'a> DataChecks<'a> {
     }
 
     /// [`Self::conclude`], with all facts.
-    fn conclude_in_full(
+    pub(crate) fn conclude_in_full(
         &self,
         prefix: Prefix,
         places: DataPlaces,

@@ -18,6 +18,8 @@ pub struct Evaluation<'a> {
     policy: &'a ImportPolicy,
     data: &'a OutsideData,
     checks: DataChecks<'a>,
+    /// The checks decide alone: the operator has no filters.
+    has_no_filters: bool,
 }
 
 /// The places of up to [`LANES`] prefixes in outside data.
@@ -65,10 +67,12 @@ impl DataPrefix for Ipv6Prefix {
 
 impl<'a> Evaluation<'a> {
     pub(crate) fn new(policy: &'a ImportPolicy, data: &'a OutsideData) -> Self {
+        let settings = policy.settings();
         Evaluation {
             policy,
             data,
-            checks: DataChecks::new(policy.settings(), data),
+            checks: DataChecks::new(settings, data),
+            has_no_filters: settings.filters.is_empty(),
         }
     }
 
@@ -106,7 +110,9 @@ impl<'a> Evaluation<'a> {
         places
     }
 
-    /// As [`ImportPolicy::conclude`] for a prefix whose places are known.
+    /// Concludes the evaluation of a route whose places are known, and for which the checks of attributes and prefix have the
+    /// result `reject`. `None` if that result stays: the route is accepted without any difference for clients. Otherwise the
+    /// verdict is that of [`ImportPolicy::conclude`].
     #[inline]
     pub fn conclude(
         &self,
@@ -114,8 +120,27 @@ impl<'a> Evaluation<'a> {
         places: DataPlaces,
         attributes: &AttrVerdict,
         reject: Option<RejectReason>,
+    ) -> Option<RouteVerdict> {
+        let is_plain = reject.is_none()
+            && self.has_no_filters
+            && self.checks.passes(prefix, places, attributes);
+        (!is_plain).then(|| self.conclude_in_full(prefix, places, attributes, reject))
+    }
+
+    /// [`Self::conclude`] for the routes that the shortest way does not accept.
+    #[inline(never)]
+    fn conclude_in_full(
+        &self,
+        prefix: Prefix,
+        places: DataPlaces,
+        attributes: &AttrVerdict,
+        reject: Option<RejectReason>,
     ) -> RouteVerdict {
-        let check = || self.checks.conclude(prefix, places, attributes, reject);
+        let checks = &self.checks;
+        let check = || match self.has_no_filters {
+            true => checks.conclude_in_full(prefix, places, attributes, reject),
+            false => checks.conclude(prefix, places, attributes, reject),
+        };
         let (policy, data) = (self.policy, self.data);
         policy.conclude_by(data, prefix, attributes, reject, check)
     }

@@ -129,7 +129,8 @@ fn together<K: DataPrefix>(
     });
     let routes = prefixes.iter().zip(&attributes).zip(places);
     let conclude = |((prefix, attributes), places): ((&K, &AttrVerdict), _)| {
-        evaluation.conclude((*prefix).into(), places, attributes, attributes.reject)
+        let other = evaluation.conclude((*prefix).into(), places, attributes, attributes.reject);
+        other.unwrap_or(RouteVerdict::PLAIN)
     };
     routes.map(conclude).collect()
 }

@@ -1,7 +1,5 @@
 //! The VRPs of one address family.
 
-use std::ops::Range;
-
 use rutter_lpm::{FrozenMap, Net, Place, prefetch};
 use rutter_net::Prefix;
 
@@ -53,7 +51,7 @@ impl<N: Net + Into<Prefix>> FamilyVrps<N> {
     #[inline]
     pub fn covering(&self, prefix: N) -> impl Iterator<Item = Vrp> {
         let covering = self.prefixes.covering(prefix);
-        covering.flat_map(|(position, prefix)| self.vrps_at(position, prefix))
+        covering.flat_map(|(place, prefix)| self.vrps_at(place, prefix))
     }
 
     /// Finds the longest prefix with VRPs that covers `prefix`.
@@ -65,7 +63,7 @@ impl<N: Net + Into<Prefix>> FamilyVrps<N> {
     /// [`Self::locate`] for many prefixes side by side. Prefetches what [`Self::validate`] reads.
     pub fn locate_all(&self, prefixes: &[N], places: &mut [Place]) {
         self.prefixes.locate_all(prefixes, places);
-        for (start, _) in places.iter().filter_map(|at| self.prefixes.values_at(*at)) {
+        for start in places.iter().filter_map(|at| self.prefixes.value_at(*at)) {
             let start = *start as usize;
             self.asns.get(start).into_iter().for_each(prefetch);
             self.max_lens.get(start).into_iter().for_each(prefetch);
@@ -77,13 +75,14 @@ impl<N: Net + Into<Prefix>> FamilyVrps<N> {
     pub fn validate(&self, place: Place, prefix: N, origin: Option<u32>) -> Rov {
         let mut state = Rov::NotFound;
         let len = prefix.prefix_len();
-        // AS 0 matches no route (RFC 6483 §4).
+        // AS 0 matches no route (RFC 6483 §4), and no VRP has the number that stands for it here.
         let origin = origin.filter(|asn| *asn != 0);
-        for (position, _) in self.prefixes.covering_from(place) {
-            let range = self.range_at(position);
+        let origin = origin.map_or(u64::MAX, u64::from);
+        for (place, _) in self.prefixes.covering_from(place) {
+            let range = self.prefixes.rows_at(place, self.len());
             let (asns, max_lens) = (&self.asns[range.clone()], &self.max_lens[range]);
             for (asn, max_len) in asns.iter().zip(max_lens) {
-                if origin == Some(*asn) && len <= *max_len {
+                if origin == u64::from(*asn) && len <= *max_len {
                     return Rov::Valid;
                 }
             }
@@ -94,8 +93,8 @@ impl<N: Net + Into<Prefix>> FamilyVrps<N> {
 
     /// All VRPs in order of the prefix, origin and maximum length.
     pub fn iter(&self) -> impl Iterator<Item = Vrp> {
-        let prefixes = self.prefixes.iter().enumerate();
-        prefixes.flat_map(|(position, (prefix, _))| self.vrps_at(position, prefix))
+        let places = self.prefixes.places();
+        places.flat_map(|(place, prefix)| self.vrps_at(place, prefix))
     }
 
     /// Calls `note` with each prefix whose VRPs differ between two tables.
@@ -105,7 +104,7 @@ impl<N: Net + Into<Prefix>> FamilyVrps<N> {
             .iter()
             .filter(differs)
             .for_each(|(prefix, _)| note(prefix));
-        let is_new = |(prefix, _): &(N, &u32)| old.prefixes.position(*prefix).is_none();
+        let is_new = |(prefix, _): &(N, &u32)| old.prefixes.find(*prefix).is_none();
         new.prefixes
             .iter()
             .filter(is_new)
@@ -114,29 +113,18 @@ impl<N: Net + Into<Prefix>> FamilyVrps<N> {
 
     /// The VRPs of exactly this prefix.
     fn of(&self, prefix: N) -> impl Iterator<Item = Vrp> {
-        let position = self.prefixes.position(prefix).into_iter();
-        position.flat_map(move |position| self.vrps_at(position, prefix))
+        let place = self.prefixes.find(prefix).into_iter();
+        place.flat_map(move |place| self.vrps_at(place, prefix))
     }
 
     #[inline]
-    fn range_at(&self, position: usize) -> Range<usize> {
-        let start = |position| {
-            self.prefixes
-                .value_at(position)
-                .map(|start| *start as usize)
-        };
-        let end = start(position + 1).unwrap_or(self.len());
-        start(position).unwrap_or(end)..end
-    }
-
-    #[inline]
-    fn vrps_at(&self, position: usize, prefix: N) -> impl Iterator<Item = Vrp> + use<'_, N> {
+    fn vrps_at(&self, place: Place, prefix: N) -> impl Iterator<Item = Vrp> + use<'_, N> {
         let vrp = move |at: usize| Vrp {
             prefix: prefix.into(),
             max_len: self.max_lens[at],
             asn: self.asns[at],
         };
-        self.range_at(position).map(vrp)
+        self.prefixes.rows_at(place, self.len()).map(vrp)
     }
 }
 

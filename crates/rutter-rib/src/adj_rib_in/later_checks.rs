@@ -1,7 +1,6 @@
 //! The checks of outside data for the routes of a batch: side by side, so that the cache misses of their look-ups overlap.
 
 use rutter_policy::{AttrVerdict, Evaluation, ImportPolicy, LANES, OutsideData};
-use smallvec::SmallVec;
 
 use crate::adj_rib_in::class_table::ClassTable;
 use crate::adj_rib_in::shard::{Op, Stored, WITHDRAW};
@@ -43,19 +42,27 @@ impl<'a> LaterChecks<'a> {
     }
 
     fn conclude_together<K: Stored>(&self, ops: &mut [Op<K>]) {
-        let prefixes: SmallVec<[K; LANES]> = ops.iter().map(|op| op.prefix).collect();
-        let places = self.evaluation.locate_all(&prefixes);
+        let Some(first) = ops.first() else {
+            return;
+        };
+        let mut prefixes = [first.prefix; LANES];
+        for (prefix, op) in prefixes.iter_mut().zip(&*ops) {
+            *prefix = op.prefix;
+        }
+        let evaluation = &self.evaluation;
+        let places = evaluation.locate_all(&prefixes[..ops.len().min(LANES)]);
         for (lane, op) in ops.iter_mut().enumerate() {
             // A withdrawal names no attribute set.
             let Some(of_set) = self.verdicts.get(op.set as usize) else {
                 continue;
             };
-            let (prefix, reject) = (op.prefix.into(), op.verdict.reject());
-            let verdict = self
-                .evaluation
-                .conclude(prefix, places.of(lane), of_set, reject);
-            op.state = state_under(op.state, verdict);
-            op.verdict = self.classes.verdict(verdict);
+            let (prefix, places) = (op.prefix.into(), places.of(lane));
+            let reject = op.verdict.reject();
+            // `None`: the verdict and the state of the first checks stay.
+            if let Some(verdict) = evaluation.conclude(prefix, places, of_set, reject) {
+                op.state = state_under(op.state, verdict);
+                op.verdict = self.classes.verdict(verdict);
+            }
         }
     }
 }
