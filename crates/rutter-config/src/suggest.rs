@@ -1,13 +1,25 @@
 //! "Did you mean": finds the known word closest to a mistyped one.
 
-/// Returns the closest known word, if the edit distance is at most a third of its length.
+/// Returns the closest known word, if the edit distance is at most a third of its length. If some known words have the first
+/// part of the word, such as `irr` of `irr-invalid`, only they count: `rpki-invalid` is another thing.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    known
+    let (alike, others): (Vec<&str>, Vec<&str>) = known
+        .into_iter()
+        .partition(|candidate| begin_alike(word, candidate));
+    let candidates = if alike.is_empty() { others } else { alike };
+    candidates
         .into_iter()
         .map(|candidate| (distance(&fold(word), &fold(candidate)), candidate))
         .filter(|(distance, candidate)| *distance <= candidate.len().div_ceil(3))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
+}
+
+/// Returns whether two words have the same first part, up to a hyphen.
+pub(crate) fn begin_alike(word: &str, other: &str) -> bool {
+    let (word, other) = (fold(word), fold(other));
+    let first = |word: &[char]| word.iter().take_while(|c| **c != '-').count();
+    word[..first(&word)] == other[..first(&other)]
 }
 
 fn fold(word: &str) -> Vec<char> {
@@ -44,5 +56,9 @@ mod tests {
         assert_eq!(nearest("hold_time", known), Some("hold-time"));
         assert_eq!(nearest("passwrod", known), Some("password"));
         assert_eq!(nearest("description", known), None);
+        let checks = ["rpki-invalid", "irr", "irr-action"];
+        assert_eq!(nearest("irr-invalid", checks), None);
+        assert_eq!(nearest("irr_acton", checks), Some("irr-action"));
+        assert_eq!(nearest("rpki_invalid", checks), Some("rpki-invalid"));
     }
 }

@@ -10,9 +10,9 @@ use toml::de::{DeTable, DeValue};
 
 use crate::key_rows::{Key, KeyRows};
 use crate::sections::checks::Checks;
-use crate::sections::{SECTIONS, SectionKeys};
+use crate::sections::{SECTIONS, SESSION, SectionKeys};
 use crate::source_file::Source;
-use crate::suggest::nearest;
+use crate::suggest::{begin_alike, nearest};
 use crate::{PathRole, Severity};
 
 /// A table of the file, and the keys that it may have.
@@ -86,15 +86,23 @@ impl<'a> Section<'a> {
             }
             None => match SECTIONS.iter().find(is_section) {
                 Some(section) => format!("write {} as a section of its own", section.header),
-                None => format!(
-                    "known here: {}",
-                    self.names().collect::<Vec<_>>().join(", ")
-                ),
+                None => elsewhere(name).unwrap_or_else(|| self.known_keys(name)),
             },
         };
         let key = self.key(name);
         self.source
             .report(Severity::Error, span, &key, "unknown key", hint);
+    }
+
+    /// The keys that begin as a name does; all keys if none does.
+    fn known_keys(&self, name: &str) -> String {
+        let alike: Vec<&str> = self
+            .names()
+            .filter(|known| begin_alike(name, known))
+            .collect();
+        let all = || self.names().collect();
+        let known: Vec<&str> = if alike.is_empty() { all() } else { alike };
+        format!("known here: {}", known.join(", "))
     }
 
     pub(crate) fn key(&self, name: &str) -> String {
@@ -179,6 +187,20 @@ impl<'a> Section<'a> {
         if let Some(value) = self.get(name).as_ref().and_then(read) {
             *slot = value;
         }
+    }
+}
+
+/// Where a key belongs that is unknown where it stands. `None` if no section has it, or several.
+fn elsewhere(name: &str) -> Option<String> {
+    let has = |keys: &[Key]| keys.iter().any(|key| key.name == name);
+    let mut sections = SECTIONS.iter().filter(|section| has(section.keys));
+    match (sections.next(), sections.next()) {
+        (Some(section), None) => Some(format!("it is a key of {}", section.header)),
+        (None, _) if has(SESSION) => Some(
+            "it is a key of sessions: write it in [defaults], a group, a member or a neighbor"
+                .into(),
+        ),
+        _ => None,
     }
 }
 

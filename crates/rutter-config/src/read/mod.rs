@@ -282,7 +282,8 @@ fn with_tree<T>(
     let syntax = Source::new(file, text, findings);
     for error in &errors {
         let span = error.span().unwrap_or(0..0);
-        syntax.report(Severity::Error, span, "", error.message(), SYNTAX);
+        let hint = syntax_hint(text, span.start);
+        syntax.report(Severity::Error, span, "", error.message(), hint);
     }
     let source = Source::new(file, text, reported);
     read(Root {
@@ -292,6 +293,21 @@ fn with_tree<T>(
 }
 
 const TOO_LARGE: &str = "write members into several files (`members`), and long lists into files (`{ file = \"list.txt\" }`)";
+
+/// The hint for an error of syntax at an offset. A second `[member]` is the error of somebody who does not know `[[member]]`.
+fn syntax_hint(text: &str, at: usize) -> String {
+    let before = text.get(..at).unwrap_or_default();
+    let start = before.rfind('\n').map_or(0, |end| end + 1);
+    let line = text[start..].lines().next().unwrap_or_default();
+    let line = line.split('#').next().unwrap_or_default().trim();
+    let repeated = SECTIONS.iter().find(|section| {
+        section.header.starts_with("[[") && line == format!("[{}]", section.name())
+    });
+    match repeated {
+        Some(section) => format!("write {}, each time", section.header),
+        None => SYNTAX.into(),
+    }
+}
 
 const SYNTAX: &str =
     "this is not valid TOML, see https://toml.io; other errors are reported once it is";
