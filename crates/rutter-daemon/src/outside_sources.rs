@@ -112,7 +112,8 @@ impl OutsideSources {
     }
 
     /// The data that the table would have under another configuration, as far as they are known now: sources that have
-    /// files alone are read, and sources that the configuration lacks have no data. The others keep those in force.
+    /// files alone are read, and sources that the configuration lacks have no data. The others keep those in force, under the
+    /// members' rules and white lists of the configuration.
     ///
     /// # Errors
     /// If a file cannot be read.
@@ -136,14 +137,11 @@ impl OutsideSources {
 }
 
 fn preview_of<S: ConfiguredSource>(config: &Config, data: &mut OutsideData) -> Result<(), String> {
-    match S::settings(config) {
-        None => S::put(data, None),
-        Some(settings) => {
-            if let Some(read) = S::read_files(&settings) {
-                S::put(data, Some(read?));
-            }
-        }
-    }
+    let new = match S::settings(config) {
+        None => None,
+        Some(settings) => S::preview(&settings, S::of(data))?,
+    };
+    S::put(data, new);
     Ok(())
 }
 

@@ -23,6 +23,9 @@ pub(crate) trait ConfiguredSource: Source + Send + 'static {
     /// The settings in the configuration; `None` without its section.
     fn settings(config: &Config) -> Option<Self::Settings>;
 
+    /// The source's part of the outside data.
+    fn of(data: &OutsideData) -> Option<Self::Data>;
+
     /// Replaces the source's part of the outside data. `None` removes it.
     fn put(data: &mut OutsideData, new: Option<Self::Data>);
 
@@ -36,6 +39,13 @@ pub(crate) trait ConfiguredSource: Source + Send + 'static {
 impl ConfiguredSource for RpkiSource {
     fn settings(config: &Config) -> Option<RpkiSettings> {
         config.rpki.as_ref().map(rpki_settings)
+    }
+
+    fn of(data: &OutsideData) -> Option<LiveRpkiData> {
+        Some(LiveRpkiData {
+            vrps: data.vrps.clone(),
+            aspas: data.aspas.clone(),
+        })
     }
 
     fn put(data: &mut OutsideData, new: Option<LiveRpkiData>) {
@@ -57,6 +67,10 @@ impl ConfiguredSource for RpkiSource {
 impl ConfiguredSource for IrrSource {
     fn settings(config: &Config) -> Option<IrrSettings> {
         irr_settings(config)
+    }
+
+    fn of(data: &OutsideData) -> Option<Arc<IrrData>> {
+        data.irr.clone()
     }
 
     fn put(data: &mut OutsideData, new: Option<Arc<IrrData>>) {

@@ -9,7 +9,7 @@ use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 use crate::data::{IrrData, Member, MemberList};
 use crate::entry::{ANY_ORIGIN, IrrKind, IrrSourceId};
 use crate::family_table::{FamilyPrefix, FamilyTable};
-use crate::member_set::SetInterner;
+use crate::member_set::{SetInterner, SetRef};
 use crate::origin_table::OriginTable;
 use crate::raw_entry::RawEntry;
 use crate::table_edits::TableEdits;
@@ -60,6 +60,23 @@ impl IrrBuilder {
     /// An empty builder.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A builder with members, and the origins that other data have for them.
+    pub(crate) fn with_members_of(former: &IrrData, members: Vec<Option<Member>>) -> Self {
+        let names = former.sources.iter().cloned();
+        let ids = (0..).map(IrrSourceId);
+        let members_of = |(origin, set): &(u32, SetRef)| {
+            let (origin, members) = (*origin, former.sets.members(*set));
+            members.into_iter().map(move |member| (origin, member))
+        };
+        IrrBuilder {
+            members,
+            source_ids: names.clone().zip(ids).collect(),
+            sources: names.collect(),
+            origins: former.origins.rows().iter().flat_map(members_of).collect(),
+            ..IrrBuilder::default()
+        }
     }
 
     /// Adds a member with its AS and its rules. Without this, every state of the member is `Unchecked`.
@@ -224,6 +241,12 @@ impl IrrBuilder {
         if former.has_objects || !self.ipv4.is_empty() || !self.ipv6.is_empty() {
             return self.build();
         }
+        self.build_with_edits(former)
+    }
+
+    /// The former data with the members, lists and origins of the builder. Route objects stay as they are, so their origins must
+    /// not have other members than before.
+    pub(crate) fn build_with_edits(self, former: &IrrData) -> Result<IrrData, IrrTooLarge> {
         let mut sets = SetInterner::after(&former.sets);
         let too_large = IrrTooLarge;
         let held = Some((&former.origins, &former.sets));
@@ -244,7 +267,7 @@ impl IrrBuilder {
             ipv4,
             ipv6,
             sets: sets.finish(),
-            has_objects: false,
+            has_objects: former.has_objects,
             identity: Arc::default(),
             since: None,
         };

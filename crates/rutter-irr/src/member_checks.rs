@@ -153,11 +153,19 @@ impl<'a> MemberChecks<'a> {
             Prefix::V6(_) => (self.data.ipv6.entries_at(place), Ipv6Prefix::MAX_LEN),
         };
         let longest = if self.rules.longer { longest } else { 0 };
-        entries.iter().any(|entry| {
-            entry.registers(origin)
+        for entry in entries {
+            // Most entries of a prefix have another origin.
+            if entry.origin != origin {
+                continue;
+            }
+            if entry.registers(origin)
                 && entry.allows_len(prefix.len(), longest)
                 && self.data.sets.contains(entry.set(), self.member)
-        })
+            {
+                return true;
+            }
+        }
+        false
     }
 
     /// The facts that decide. Nothing is better than a registration of exactly this prefix and origin, and only an origin

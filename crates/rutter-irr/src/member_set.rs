@@ -45,6 +45,12 @@ impl SetPool {
         if set.0 & SetRef::INLINE != 0 {
             return set == SetRef::single(member.0);
         }
+        self.has(set, member)
+    }
+
+    /// [`Self::contains`] for a set in the pool. A call costs less than the registers that this takes where it is inlined.
+    #[inline(never)]
+    fn has(&self, set: SetRef, member: IrrMember) -> bool {
         let (is_bitset, words) = self.words_of(set);
         if is_bitset {
             let word = words.get(member.index() / 16);

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use rutter_irr::{Changed, IrrBuilder, IrrData, IrrKind, IrrList, IrrMember, IrrRules, ListEntry};
+use rutter_irr::{
+    Changed, IrrBuilder, IrrData, IrrKind, IrrList, IrrMember, IrrRules, ListEntry, MemberTerms,
+};
 use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
 /// The inputs of a build. Lists that stay the same are the same objects.
@@ -36,17 +38,19 @@ impl Exchange {
                 builder.add_unchecked_member(number, member.asn);
                 continue;
             }
-            let rules = IrrRules {
-                origin: true,
-                prefix: true,
-                longer: member.longer,
-                ..IrrRules::default()
-            };
-            builder.add_member(number, member.asn, rules);
+            builder.add_member(number, member.asn, member.rules());
             builder.add_origins(number, "AS-TEST", member.origins.iter().copied());
             builder.add_white_origins(number, member.white_origins.iter().copied());
-            builder.add_white_prefixes(number, "white", member.white_prefixes.iter().copied());
-            builder.add_white_routes(number, "white", member.white_routes.iter().copied());
+            builder.add_white_prefixes(
+                number,
+                MemberTerms::WHITE_LIST,
+                member.white_prefixes.iter().copied(),
+            );
+            builder.add_white_routes(
+                number,
+                MemberTerms::WHITE_LIST,
+                member.white_routes.iter().copied(),
+            );
             for (at, list) in member.lists.iter().enumerate() {
                 builder.add_shared_list(number, &format!("list{at}"), Arc::clone(list));
             }
@@ -56,6 +60,34 @@ impl Exchange {
             builder.add_route_object(*prefix, *origin, IrrKind::RouteObject, source);
         }
         builder
+    }
+}
+
+impl Member {
+    fn rules(&self) -> IrrRules {
+        IrrRules {
+            origin: true,
+            prefix: true,
+            longer: self.longer,
+            ..IrrRules::default()
+        }
+    }
+}
+
+impl Exchange {
+    fn terms(&self) -> impl Iterator<Item = MemberTerms> + '_ {
+        let members = (0..).map(IrrMember).zip(&self.members);
+        members.filter_map(|(number, member)| {
+            let member = member.as_ref()?;
+            Some(MemberTerms {
+                member: number,
+                asn: member.asn,
+                rules: member.rules(),
+                white_origins: member.white_origins.clone(),
+                white_prefixes: member.white_prefixes.clone(),
+                white_routes: member.white_routes.clone(),
+            })
+        })
     }
 }
 
@@ -212,6 +244,16 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// A change of what the configuration says about a member.
+fn terms_step() -> impl Strategy<Value = Step> {
+    let member = || 0..MEMBERS;
+    prop_oneof![
+        (member(), any::<bool>(), row()).prop_map(|(at, is, row)| Step::ToggleWhite(at, is, row)),
+        (member(), origin()).prop_map(|(at, asn)| Step::ToggleOrigin(at, true, asn)),
+        (member(), any::<bool>()).prop_map(|(at, longer)| Step::Rules(at, longer, false)),
+    ]
+}
+
 /// Most members have the same rows, so that their sets are large.
 fn exchange() -> impl Strategy<Value = Exchange> {
     let rows = || prop::collection::vec(row(), 0..12);
@@ -279,5 +321,21 @@ proptest! {
             prop_assert_eq!(Changed::between(&former, &data), Changed::between(&former_anew, &anew));
             (former, former_anew) = (data, anew);
         }
+    }
+
+    #[test]
+    fn data_under_other_terms_are_those_of_a_new_build(
+        exchange in exchange().no_shrink(),
+        objects in prop::collection::vec((prefix(), origin()), 0..8),
+        before in prop::collection::vec(terms_step(), 0..12),
+        after in prop::collection::vec(terms_step(), 0..12),
+        probes in prop::collection::vec((prefix(), origin()), 4),
+    ) {
+        let mut exchange = Exchange { objects, ..exchange };
+        before.iter().for_each(|step| exchange.apply(step));
+        let former = exchange.builder().build().unwrap();
+        after.iter().for_each(|step| exchange.apply(step));
+        let anew = exchange.builder().build().unwrap();
+        assert_same(&former.under(exchange.terms()).unwrap(), &anew, &probes);
     }
 }

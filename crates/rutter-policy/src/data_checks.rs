@@ -108,7 +108,7 @@ impl<'a> DataChecks<'a> {
 
     /// Returns whether a route passes all checks and gets no mark, in the shortest way. `false` only means that this way does
     /// not lead to a verdict.
-    #[inline(always)]
+    #[inline(never)]
     pub(crate) fn passes(
         &self,
         prefix: Prefix,

@@ -33,12 +33,15 @@ pub trait Source: Sized {
         state_folder: &Path,
     ) -> (Option<Self::Data>, Vec<SourceStatus>);
 
-    /// Reads the data that a start with these settings, and without a last good copy, would put in force. Returns `None` if
-    /// servers are configured, because their answers are missing.
+    /// The data that the source would have with other settings, as far as they are known now: files are read, and answers of
+    /// servers are those in force.
     ///
     /// # Errors
     /// If a file cannot be read, or has too many entries.
-    fn read_files(settings: &Self::Settings) -> Option<Result<Self::Data, String>>;
+    fn preview(
+        settings: &Self::Settings,
+        in_force: Option<Self::Data>,
+    ) -> Result<Option<Self::Data>, String>;
 
     /// The status of the whole source, and then of its parts.
     fn status(&self) -> Vec<SourceStatus>;

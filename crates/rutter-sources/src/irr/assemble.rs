@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use rutter_irr::{IrrBuilder, IrrData, IrrKind, IrrMember, IrrTooLarge, OriginSet};
+use rutter_irr::{IrrBuilder, IrrData, IrrKind, IrrMember, IrrTooLarge, MemberTerms, OriginSet};
 
 use super::files::files;
 use super::member_settings::IrrMemberSettings;
@@ -78,8 +78,16 @@ pub(crate) fn assemble(
 fn add_member(builder: &mut IrrBuilder, number: IrrMember, member: &IrrMemberSettings) {
     builder.add_member(number, member.asn, member.rules);
     builder.add_white_origins(number, member.white_asns.iter().copied());
-    builder.add_white_prefixes(number, WHITE_LIST, member.white_prefixes.iter().copied());
-    builder.add_white_routes(number, WHITE_LIST, member.white_routes.iter().copied());
+    builder.add_white_prefixes(
+        number,
+        MemberTerms::WHITE_LIST,
+        member.white_prefixes.iter().copied(),
+    );
+    builder.add_white_routes(
+        number,
+        MemberTerms::WHITE_LIST,
+        member.white_routes.iter().copied(),
+    );
 }
 
 fn add_sets(
@@ -133,5 +141,3 @@ fn is_known(settings: &IrrSettings, store: &IrrStore, set: &OriginSet) -> bool {
     };
     settings.servers.is_empty() || store.has_prefixes(set) || asns.iter().all(has_rows)
 }
-
-const WHITE_LIST: &str = "white-list";

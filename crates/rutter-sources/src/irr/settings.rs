@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use rutter_irr::{IrrMember, MemberTerms};
+
 use super::as_set_limits::AsSetLimits;
 use super::irrd_limits::IrrdLimits;
 use super::member_settings::IrrMemberSettings;
@@ -40,6 +42,22 @@ pub struct IrrSettings {
 }
 
 impl IrrSettings {
+    /// The rules and white lists of the members.
+    pub(crate) fn terms(&self) -> impl Iterator<Item = MemberTerms> + '_ {
+        let members = (0..).map(IrrMember).zip(&self.members);
+        members.filter_map(|(number, member)| {
+            let member = member.as_ref()?;
+            Some(MemberTerms {
+                member: number,
+                asn: member.asn,
+                rules: member.rules,
+                white_origins: member.white_asns.clone(),
+                white_prefixes: member.white_prefixes.clone(),
+                white_routes: member.white_routes.clone(),
+            })
+        })
+    }
+
     /// Returns whether nothing but unnamed members differs.
     pub(crate) fn differs_in_unnamed_alone(&self, other: &IrrSettings) -> bool {
         let named = |settings: &IrrSettings| {

@@ -74,9 +74,21 @@ impl Source for IrrSource {
         (published.into_inner(), status)
     }
 
-    fn read_files(settings: &IrrSettings) -> Option<Result<Arc<IrrData>, String>> {
-        let has_no_server = settings.servers.is_empty();
-        has_no_server.then(|| data_of_files(settings).map(Arc::new))
+    /// Reads the files if they alone count. With servers, the registrations in force stay, under the rules and white lists of
+    /// the settings.
+    fn preview(
+        settings: &IrrSettings,
+        in_force: Option<Arc<IrrData>>,
+    ) -> Result<Option<Arc<IrrData>>, String> {
+        let data = match in_force {
+            _ if settings.servers.is_empty() => data_of_files(settings)?,
+            Some(data) => {
+                let terms = data.under(settings.terms());
+                terms.map_err(|error| error.to_string())?
+            }
+            None => return Ok(None),
+        };
+        Ok(Some(Arc::new(data)))
     }
 
     /// The status: one row for the whole source, then one for each file. At most 100 rows follow, one for each AS-SET

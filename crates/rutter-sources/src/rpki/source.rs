@@ -81,9 +81,15 @@ impl Source for RpkiSource {
         (published.lock().take(), status.lock().clone())
     }
 
-    fn read_files(settings: &RpkiSettings) -> Option<Result<LiveRpkiData, String>> {
-        let has_no_cache = settings.rtr.is_empty();
-        has_no_cache.then(|| data_of_files(&settings.vrps, settings.aspa))
+    /// Reads the files if they alone count. With caches, the data in force stay.
+    fn preview(
+        settings: &RpkiSettings,
+        in_force: Option<LiveRpkiData>,
+    ) -> Result<Option<LiveRpkiData>, String> {
+        match settings.rtr.is_empty() {
+            true => data_of_files(&settings.vrps, settings.aspa).map(Some),
+            false => Ok(in_force),
+        }
     }
 
     /// The status of the whole source, named `rpki`, and then of each cache and file.

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use rutter_irr::IrrMember;
+use rutter_irr::{IrrMember, IrrRules, ListEntry};
+use rutter_net::Prefix;
+use rutter_sources::irr::{IrrSettings, IrrSource};
 use rutter_sources::{Source, SourceState};
 
 use crate::bench::{Bench, Folder, settings};
@@ -223,4 +225,46 @@ fn a_damaged_copy_is_reported_and_not_used() {
     bench.next();
     let status = bench.wait_state(SourceState::Live);
     assert_eq!(status.last_error, None);
+}
+
+#[test]
+fn a_preview_has_the_registrations_in_force_under_other_rules_and_white_lists() {
+    let (server, folder) = (FakeIrrd::start(&OBJECTS), Folder::new());
+    let members: [(u32, &[&str]); 3] =
+        [(64_500, &["AS-FOO"]), (64_510, &["AS-BAR"]), (64_503, &[])];
+    let mut other = settings(&[&server.address], &members);
+    let mut bench = Bench::start(settings(&[&server.address], &members[..2]), &folder);
+    let data = bench.next();
+    server.queries();
+    let allow = |other: &mut IrrSettings, at: usize, asn: u32, prefix: &str| {
+        let member = other.members[at].as_mut().expect("a member");
+        let prefix: Prefix = prefix.parse().expect("a prefix");
+        member.white_routes.push(ListEntry {
+            origin: Some(asn),
+            ..prefix.into()
+        });
+    };
+    other.members[0].as_mut().expect("a member").rules = IrrRules::default();
+    allow(&mut other, 1, 64_501, "192.0.2.0/24");
+    let preview = IrrSource::preview(&other, Some(data)).expect("it fits");
+    let preview = preview.expect("there are data");
+    let accepts = |number: u16, asn, prefix: &str, origin| {
+        let checks = preview.of_member(IrrMember(number), asn)?;
+        let prefix: Prefix = prefix.parse().expect("a prefix");
+        let state = checks.origin_state(Some(origin));
+        let found = checks.check(checks.locate(prefix), prefix, (Some(origin), state), false);
+        Some(!found.is_rejected())
+    };
+    // Without a rule nothing is rejected.
+    assert!(!bench.accepts(0, "203.0.113.0/24", 64_503));
+    assert_eq!(accepts(0, 64_500, "203.0.113.0/24", 64_503), Some(true));
+    // The white list is new, and the other routes are judged as before.
+    assert!(!bench.accepts(1, "192.0.2.0/24", 64_501));
+    assert_eq!(accepts(1, 64_510, "192.0.2.0/24", 64_501), Some(true));
+    assert_eq!(accepts(1, 64_510, "203.0.113.0/24", 64_503), Some(true));
+    assert_eq!(accepts(1, 64_510, "192.0.2.0/24", 64_500), Some(false));
+    // Nothing is known of a new member, and nobody was asked.
+    assert_eq!(accepts(2, 64_503, "203.0.113.0/24", 64_503), None);
+    assert!(server.queries().is_empty());
+    assert!(bench.stop());
 }
