@@ -12,6 +12,7 @@
 
 pub mod bird;
 pub mod certificates;
+mod draws;
 pub mod exabgp;
 mod expect;
 pub mod frr;
@@ -30,9 +31,10 @@ mod samples;
 mod speaker;
 pub mod stayrtr;
 
+pub use draws::Draws;
 pub use expect::{client, holds, keeps_holding, rutter_holds, up};
 pub use lab::{Lab, eventually, eventually_within};
-pub use process::{Process, output_of, program};
+pub use process::{Process, child_of, kill_process, output_of, process_runs, program};
 pub use route::{Origin, Route, routes_without_path_ids};
 pub use samples::{EndOfSampling, Samples};
 pub use speaker::{Peer, Setup, Speaker, announced_by};

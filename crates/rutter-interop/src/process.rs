@@ -154,3 +154,30 @@ pub fn output_of(command: &mut Command) -> Result<String, String> {
 
 /// The number of bytes of a log that a failing test prints.
 const LOG_TAIL: usize = 6_000;
+
+/// A process that a thread of this one started.
+pub fn child_of(pid: u64) -> Option<u64> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+    let children = threads
+        .flatten()
+        .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let children: String = children.collect();
+    children.split_whitespace().next()?.parse().ok()
+}
+
+/// Returns whether a thread of a process still runs. The first may have ended before others close the sockets.
+pub fn process_runs(pid: u64) -> bool {
+    let threads = fs::read_dir(format!("/proc/{pid}/task"));
+    let mut threads = threads.into_iter().flatten().flatten();
+    threads.any(|thread| {
+        let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        let state = stat.rsplit(") ").next().unwrap_or_default();
+        !state.is_empty() && !state.starts_with(['Z', 'X'])
+    })
+}
+
+/// Kills a process, like a crash.
+pub fn kill_process(pid: u64) {
+    let kill = format!("kill -9 {pid} 2>/dev/null");
+    let _ = Command::new("/bin/sh").args(["-c", &kill]).status();
+}

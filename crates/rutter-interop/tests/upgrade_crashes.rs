@@ -4,15 +4,16 @@
 //!
 //! `SEED=n` repeats the draws of a run, not the moments at which the machine was.
 
-use std::fs;
-use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use rutter_interop::bird::Bird;
 use rutter_interop::rutter::{Rutter, member};
-use rutter_interop::{Lab, Peer, Route, Samples, Speaker, client, eventually, holds, up};
+use rutter_interop::{
+    Draws, Lab, Peer, Route, Samples, Speaker, child_of, client, eventually, holds, kill_process,
+    process_runs, up,
+};
 use serde_json::Value;
 
 /// Exchanges that run side by side: most of the time they wait.
@@ -64,17 +65,6 @@ enum Outcome {
     New,
     /// Nothing: it was started by hand.
     Started,
-}
-
-/// Numbers that follow from a seed.
-struct Draws(u64);
-
-impl Draws {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005);
-        self.0 = self.0.wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end
-    }
 }
 
 struct Exchange {
@@ -165,7 +155,7 @@ impl Exchange {
             } else {
                 new
             };
-            pid.into_iter().for_each(kill);
+            pid.into_iter().for_each(kill_process);
             let answer = upgrade
                 .join()
                 .unwrap_or_else(|_| Err("no answer".to_owned()));
@@ -173,7 +163,7 @@ impl Exchange {
         });
         let found = eventually("a process answers, or none is left", || {
             let left = [Some(old), new].into_iter().flatten();
-            match left.filter(|pid| runs(*pid)).count() {
+            match left.filter(|pid| process_runs(*pid)).count() {
                 0 => Ok(None),
                 1 => self.pid().map(Some),
                 _ => Err("two processes run".to_owned()),
@@ -237,37 +227,11 @@ impl Exchange {
     }
 }
 
-/// A process that a thread of this one started.
-fn child_of(pid: u64) -> Option<u64> {
-    let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
-    let children = threads
-        .flatten()
-        .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    let children: String = children.collect();
-    children.split_whitespace().next()?.parse().ok()
-}
-
 /// The process that took over, by the answer to `rutter upgrade`.
 fn successor(rows: &[Value]) -> Option<u64> {
     let message = rows.first()?["message"].as_str()?;
     let pid = message.strip_prefix("process ")?.split(',').next()?;
     pid.parse().ok()
-}
-
-/// Returns whether a thread of a process still runs. The first may have ended before others close the sockets.
-fn runs(pid: u64) -> bool {
-    let threads = fs::read_dir(format!("/proc/{pid}/task"));
-    let mut threads = threads.into_iter().flatten().flatten();
-    threads.any(|thread| {
-        let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
-        let state = stat.rsplit(") ").next().unwrap_or_default();
-        !state.is_empty() && !state.starts_with(['Z', 'X'])
-    })
-}
-
-fn kill(pid: u64) {
-    let kill = format!("kill -9 {pid} 2>/dev/null");
-    let _ = Command::new("/bin/sh").args(["-c", &kill]).status();
 }
 
 #[test]
