@@ -294,6 +294,9 @@ pub(crate) struct CollectArgs {
     /// Name of the collector or router of the MRT files
     #[arg(long, value_name = "NAME", default_value = "mrt", requires = "mrt")]
     pub(crate) mrt_router: String,
+    /// Take over from the collector at standard input, which started this process: see `rutter upgrade`
+    #[arg(long, hide = true, conflicts_with = "demo")]
+    pub(crate) take_over: bool,
     /// Collect from built-in speakers, with a generated configuration
     #[arg(long, conflicts_with_all = ["file", "mrt"])]
     pub(crate) demo: bool,
@@ -343,7 +346,7 @@ Examples:
 
 const COLLECT: &str = "\
 Runs the daemon of `rutter run`, and also the sections of the configuration that only a collector
-has. All other commands (`rutter show`, `reload`, `stop`) work as usual.
+has. All other commands (`rutter show`, `reload`, `upgrade`, `stop`) work as usual.
 
 Examples:
   rutter collect --demo                    twelve feeds of built-in speakers, on this machine

@@ -1,36 +1,45 @@
 //! `rutter collect`: the daemon with the services of a collector around it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use rutter_config::{Config, ConfigSource, Severity};
-use rutter_daemon::{Daemon, Handle, Hangup, Signals, StopOrder};
+use rutter_daemon::{Daemon, Handle, Hangup, Program, Signals, StopOrder};
 use rutter_ingest::MrtLoader;
 use rutter_mrt::{Input, Progress, Reader, find_files};
-use rutter_rib::TooManyNeighbors;
+use rutter_rib::{Rib, TooManyNeighbors};
 use rutter_service::{Context, ShutdownSignal, StatusRegistry};
 
 use crate::bar::{Bar, Lines};
 use crate::cli::CollectArgs;
 use crate::failure::Failure;
+use crate::handover::Taken;
 use crate::services::Services;
 
-/// Runs the collector until a signal or the control socket stops it.
+/// Runs the collector until a signal or the control socket stops it, or another process takes over.
 pub(crate) fn collect(args: &CollectArgs) -> Result<(), Failure> {
+    // Now: a package may replace the file later.
+    let program = Program::this()?;
     let signals = Signals::install(Hangup::Reloads)?;
     let mut config = load(&args.file)?;
     if let Some(socket) = &args.socket {
         config.daemon.control_socket = socket.clone();
     }
-    let inputs = find_files(&args.mrt)?;
+    // The table of the process before has the routes of the files.
+    let files: &[PathBuf] = if args.take_over { &[] } else { &args.mrt };
+    let inputs = find_files(files)?;
     let source = std::path::absolute(&args.file)?;
     if signals.stop_requested() {
         return Ok(());
     }
-    let collector = Running::start(config, Some(source.into()))?;
+    let collector = match args.take_over {
+        true => Running::take_over(config, source.into())?,
+        false => Running::start(config, Some(source.into()))?,
+    };
     collector.daemon.handle_signals(&signals);
-    let loaded = match args.mrt.is_empty() {
+    collector.daemon.allow_upgrades(program);
+    let loaded = match files.is_empty() {
         true => Ok(Ok(())),
         false => load_mrt(&collector, &inputs, &args.mrt_router),
     };
@@ -41,6 +50,8 @@ pub(crate) fn collect(args: &CollectArgs) -> Result<(), Failure> {
             return Err(failure);
         }
     };
+    let movable = collector.services.movable();
+    collector.daemon.move_services(Arc::new(movable));
     let order = collector.daemon.wait_for_stop();
     collector.stop_with_process(&order);
     // An incomplete load sets the exit status, as in all commands that read MRT files.
@@ -82,6 +93,34 @@ impl Running {
         })
     }
 
+    /// Takes over from the collector that started this process: its table, its BGP sessions and its services.
+    fn take_over(config: Config, source: ConfigSource) -> Result<Self, Failure> {
+        let (shutdown, status) = (ShutdownSignal::new(), StatusRegistry::default());
+        let mut taken = None;
+        let take = |rib: &Arc<Rib>, services| {
+            let context = Context {
+                rib: Arc::clone(rib),
+                collector: name(&config).into(),
+                shutdown: shutdown.clone(),
+                status: status.clone(),
+            };
+            let services = Taken::take(&context, &config, services)?;
+            taken = Some((context, services));
+            Ok(())
+        };
+        let collected = Arc::new(status.clone());
+        let started = Daemon::take_over_collector(config.clone(), source, collected, take);
+        let daemon = started.map_err(|e| Failure::text(format!("cannot start: {e}")))?;
+        let taken = taken.ok_or_else(|| Failure::text("nothing was taken over".to_owned()));
+        let (context, taken) = taken?;
+        let services = Services::go_on(&context, &config, taken);
+        Ok(Running {
+            daemon,
+            context,
+            services,
+        })
+    }
+
     /// Returns whether a signal or the control socket requested the stop.
     pub(crate) fn is_to_end(&self) -> bool {
         self.daemon.stop_requested(Duration::ZERO)
@@ -94,6 +133,11 @@ impl Running {
 
     /// Stops the services and the daemon as ordered, in a process that ends next.
     fn stop_with_process(self, order: &StopOrder) {
+        if *order == StopOrder::HandOver {
+            // The services are another process's: they stand still.
+            std::mem::forget(self.services);
+            return self.daemon.stop_with_process(order);
+        }
         self.stop_services().stop_with_process(order);
     }
 

@@ -16,6 +16,14 @@ impl Failure {
     pub(crate) fn text(text: impl Into<String>) -> Self {
         Failure::Text(text.into())
     }
+
+    /// The message.
+    pub(crate) fn words(&self) -> &str {
+        match self {
+            Failure::Text(text) => text,
+            Failure::NobodyReads => "the reader has closed the pipe",
+        }
+    }
 }
 
 impl From<io::Error> for Failure {

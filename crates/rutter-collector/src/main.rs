@@ -8,6 +8,7 @@ mod demo;
 mod failure;
 #[cfg(test)]
 mod golden;
+mod handover;
 mod mrt;
 mod replay;
 mod services;

@@ -2,24 +2,29 @@
 
 use std::thread;
 
-use rutter_config::Config;
-use rutter_history::HistoryService;
+use rutter_config::{Config, History, Sink};
+use rutter_history::{ContinuedHistory, HistoryService};
 use rutter_ingest::bmp::{Station, Target};
 use rutter_ingest::stream::StreamServer;
 use rutter_service::{Context, Service};
+use rutter_sinks::ContinuedFeed;
 
 use crate::failure::Failure;
+use crate::handover::{self, Movable, Taken};
 use crate::sql::SqlService;
 
 /// The running services.
 #[derive(Default)]
-pub(crate) struct Services(Vec<Box<dyn Service>>);
+pub(crate) struct Services {
+    all: Vec<Box<dyn Service>>,
+    movable: Movable,
+}
 
 impl Services {
     /// Starts all configured services. If one fails, stops the others.
     pub(crate) fn start(context: &Context, config: &Config) -> Result<Self, Failure> {
         let mut services = Services::default();
-        let started = services.start_all(context, config);
+        let started = services.start_all(context, config, Taken::default(), &mut Err);
         match started {
             Ok(()) => Ok(services),
             Err(failure) => {
@@ -29,40 +34,111 @@ impl Services {
         }
     }
 
-    /// Starts the services. Each has its own section in the configuration.
-    fn start_all(&mut self, context: &Context, config: &Config) -> Result<(), Failure> {
+    /// Starts all configured services where those of another process stand, which has ended. The others go on without
+    /// one that fails.
+    pub(crate) fn go_on(context: &Context, config: &Config, taken: Taken) -> Self {
+        let mut services = Services::default();
+        let report = &mut |failure: Failure| {
+            tracing::error!(
+                "a service does not run after the upgrade: {}",
+                failure.words()
+            );
+            Ok(())
+        };
+        if let Err(failure) = services.start_all(context, config, taken, report) {
+            tracing::error!("no services after the upgrade: {}", failure.words());
+        }
+        services
+    }
+
+    /// Starts the services. Each has its own section in the configuration. `failed` decides if the others start, too.
+    fn start_all(
+        &mut self,
+        context: &Context,
+        config: &Config,
+        mut taken: Taken,
+        failed: &mut dyn FnMut(Failure) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         if let Some(sql) = &config.sql {
-            self.add(SqlService::start(context, sql)?);
+            let started = SqlService::start(context, sql).map(|sql| self.add(sql));
+            started.or_else(&mut *failed)?;
         }
         if let Some(history) = &config.history {
-            let started = HistoryService::start(context, history);
-            self.add(started.map_err(|e| Failure::text(e.to_string()))?);
+            let started = self.start_history(context, history, taken.history.take());
+            started.or_else(&mut *failed)?;
         }
         if let Some(stream) = &config.stream {
-            let server = StreamServer::start(context, stream);
-            self.add(server.map_err(|e| Failure::text(e.to_string()))?);
+            let started = StreamServer::start(context, stream).map(|server| self.add(server));
+            started.map_err(text).or_else(&mut *failed)?;
         }
         for target in &config.bmp_targets {
-            self.add(Target::start(context, target)?);
+            let started = Target::start(context, target).map(|target| self.add(target));
+            started.map_err(Failure::from).or_else(&mut *failed)?;
         }
         for sink in &config.sinks {
-            let started = rutter_sinks::start(&context.rib, &context.collector, sink);
-            let sink = started.map_err(|e| Failure::text(e.to_string()))?;
-            let status = sink.shared_status();
-            context.status.add_sinks(move || vec![status.view().row()]);
-            self.add(sink);
+            let started = self.start_sink(context, sink, taken.sinks.remove(&sink.name));
+            started.or_else(&mut *failed)?;
         }
         // The BMP station starts last. Routers can connect only now, so the other services receive every event from the
         // beginning.
         if let Some(bmp) = &config.bmp {
-            let station = Station::start(context, bmp);
-            self.add(station.map_err(|e| Failure::text(e.to_string()))?);
+            let station = match taken.station {
+                Some(taken) => taken.start(),
+                None => Station::start(context, bmp),
+            };
+            let started = station.map(|station| {
+                self.movable.station = Some(station.handle());
+                self.add(station);
+            });
+            started.map_err(text).or_else(&mut *failed)?;
         }
         Ok(())
     }
 
+    fn start_history(
+        &mut self,
+        context: &Context,
+        settings: &History,
+        taken: Option<ContinuedHistory>,
+    ) -> Result<(), Failure> {
+        let started = match taken {
+            Some(taken) => taken.start(context, settings),
+            None => HistoryService::start(context, settings),
+        };
+        let history = started.map_err(text)?;
+        let follower = (handover::of_history(), history.pause());
+        self.movable.followers.push(follower);
+        self.add(history);
+        Ok(())
+    }
+
+    fn start_sink(
+        &mut self,
+        context: &Context,
+        settings: &Sink,
+        taken: Option<ContinuedFeed>,
+    ) -> Result<(), Failure> {
+        let (rib, collector) = (&context.rib, &context.collector);
+        let started = match taken {
+            Some(taken) => taken.start(rib, collector, settings),
+            None => rutter_sinks::start(rib, collector, settings),
+        };
+        let sink = started.map_err(text)?;
+        let follower = (handover::of_sink(&settings.name), sink.pause());
+        self.movable.followers.push(follower);
+        let status = sink.shared_status();
+        context.status.add_sinks(move || vec![status.view().row()]);
+        self.add(sink);
+        Ok(())
+    }
+
     fn add(&mut self, service: impl Service + 'static) {
-        self.0.push(Box::new(service));
+        self.all.push(Box::new(service));
+    }
+
+    /// The services that another process can continue.
+    pub(crate) fn movable(&self) -> Movable {
+        self.movable.clone()
     }
 
     /// Stops all services: first the route sources, then all others at the same time. The waits for databases that do
@@ -70,7 +146,7 @@ impl Services {
     pub(crate) fn stop(self, context: &Context) {
         context.shutdown.trigger();
         let (feeding, telling): (Vec<_>, Vec<_>) = self
-            .0
+            .all
             .into_iter()
             .partition(|service| service.is_route_source());
         feeding.into_iter().for_each(end);
@@ -80,6 +156,10 @@ impl Services {
             }
         });
     }
+}
+
+fn text(error: impl std::error::Error) -> Failure {
+    Failure::text(error.to_string())
 }
 
 fn end(service: Box<dyn Service>) {

@@ -146,9 +146,9 @@ pub(crate) fn serve(shared: &Arc<Shared>, requests: &Receiver<Reply>) {
 
 fn upgrade(shared: &Arc<Shared>) -> Result<String, String> {
     let config = shared.config_changes.load(Ordering::Relaxed);
-    check(shared)?;
     let program = shared.upgrades.program.lock().clone();
     let program = program.ok_or("this daemon is part of another program: start that again")?;
+    check(shared)?;
     let saved = shared.sources.save();
     saved.map_err(|source| format!("the last good copy of {source} is not written in time"))?;
     let mut successor = Successor::start(&program)?;
@@ -157,6 +157,7 @@ fn upgrade(shared: &Arc<Shared>) -> Result<String, String> {
     successor.send_table(shared, &mut export)?;
     let until = Instant::now() + PATIENCE;
     loop {
+        let begun = Instant::now();
         if let Some(passed) = attempt(shared, config, &mut export, &mut successor)? {
             let pid = successor.child.id();
             service_manager::notify(&format!("MAINPID={pid}"));
@@ -172,7 +173,8 @@ fn upgrade(shared: &Arc<Shared>) -> Result<String, String> {
         if Instant::now() >= until {
             return Err("other changes are still being applied; try again in a moment".to_owned());
         }
-        thread::sleep(RETRY);
+        // The neighbors waited meanwhile: serve them for as long.
+        thread::sleep(begun.elapsed().max(RETRY));
         successor.send_changes(shared, &mut export)?;
     }
 }
@@ -180,7 +182,10 @@ fn upgrade(shared: &Arc<Shared>) -> Result<String, String> {
 /// Returns the reason why no hand-over can begin now.
 fn check(shared: &Shared) -> Result<(), String> {
     if shared.collected.get().is_some() && shared.services.get().is_none() {
-        return Err("a collector cannot be upgraded while it runs: restart it".to_owned());
+        return Err(
+            "the collector still starts, or loads MRT files: try again when the log says that they are loaded"
+                .to_owned(),
+        );
     }
     if shared.stop_request.wait(Duration::ZERO).is_some() {
         return Err("the daemon stops".to_owned());

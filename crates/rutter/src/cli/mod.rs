@@ -451,6 +451,8 @@ The daemon starts the program that is installed now, with its own options. The n
 its sockets, sessions and routes, and the neighbors notice nothing. If it cannot, the old process
 goes on, and this command says why. If the configuration file has changed, run `rutter reload` first.
 
+The BMP routers of a collector stay connected, too. Its archive and its sinks miss no row.
+
 Examples:
   cp rutter-new /usr/local/bin/rutter && rutter upgrade";
 

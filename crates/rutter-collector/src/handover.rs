@@ -1,0 +1,162 @@
+//! The services of a collector in `rutter upgrade`: they stand still, and the new version goes on where they stand.
+//!
+//! BMP routers stay connected. The archive and the sinks go on in the same run, so their rows have no hole and no end.
+//! The clients of SQL and streams, and the stations of `[[bmp-target]]`, are connected again.
+
+use std::collections::HashMap;
+use std::net::TcpListener;
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+
+use rutter_config::Config;
+use rutter_daemon::{GivenService, HeldServices, MovableServices, TakenService};
+use rutter_history::ContinuedHistory;
+use rutter_ingest::bmp::{HeldStation, Station, StationHandle, TakenStation};
+use rutter_service::{Context, FEED_PATIENCE, FeedPause, FeedPosition, Paused};
+use rutter_sinks::ContinuedFeed;
+use rutter_wire::handover::{BadRecord, Reader, Writer};
+
+/// The services that another process can continue.
+#[derive(Clone, Default)]
+pub(crate) struct Movable {
+    pub(crate) station: Option<StationHandle>,
+    /// The archive and the sinks, by their names.
+    pub(crate) followers: Vec<(String, FeedPause)>,
+}
+
+struct Held {
+    station: Option<HeldStation>,
+    followers: Vec<(String, Paused)>,
+}
+
+/// The services of another process, before they go on in this one.
+#[derive(Default)]
+pub(crate) struct Taken {
+    pub(crate) station: Option<TakenStation>,
+    pub(crate) history: Option<ContinuedHistory>,
+    /// By the name of the sink.
+    pub(crate) sinks: HashMap<String, ContinuedFeed>,
+}
+
+/// The names of services in the records. That of a sink is this with its own name.
+const LISTENERS: &str = "bmp";
+const ROUTER: &str = "bmp router";
+const HISTORY: &str = "history";
+const SINK: &str = "sink ";
+
+/// The name of a sink in the records.
+pub(crate) fn of_sink(name: &str) -> String {
+    format!("{SINK}{name}")
+}
+
+/// The name of the archive in the records.
+pub(crate) fn of_history() -> String {
+    HISTORY.to_owned()
+}
+
+impl MovableServices for Movable {
+    fn hold(&self, patience: Duration) -> Result<Option<Box<dyn HeldServices>>, String> {
+        let mut station = None;
+        if let Some(handle) = &self.station {
+            station = handle.hold(patience);
+            if station.is_none() {
+                return Ok(None);
+            }
+        }
+        // Nobody changes the table any more.
+        self.followers.iter().for_each(|(_, pause)| pause.request());
+        let until = Instant::now() + FEED_PATIENCE;
+        let waited = self.followers.iter();
+        let waited: Vec<_> = waited
+            .map(|(name, pause)| (name.clone(), pause.wait(until)))
+            .collect();
+        let mut followers = Vec::new();
+        for (name, paused) in waited {
+            match paused? {
+                Some(paused) => followers.push((name, paused)),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(Box::new(Held { station, followers })))
+    }
+}
+
+impl HeldServices for Held {
+    fn records(&self) -> Vec<GivenService<'_>> {
+        let mut records = Vec::new();
+        if let Some(station) = &self.station {
+            records.push(given(LISTENERS, Vec::new(), station.listeners()));
+            let routers = station.connections();
+            records.extend(routers.map(|(socket, record)| given(ROUTER, record, vec![socket])));
+        }
+        for (name, Paused { position, .. }) in &self.followers {
+            let mut record = Writer::default();
+            record.number(position.0);
+            record.number(position.1);
+            records.push(given(name, record.bytes, Vec::new()));
+        }
+        records
+    }
+
+    fn give_up(self: Box<Self>) {
+        self.station.into_iter().for_each(HeldStation::give_up);
+        let followers = self.followers.into_iter();
+        followers.for_each(|(_, paused)| paused.give_up());
+    }
+}
+
+fn given<'a>(name: &str, record: Vec<u8>, sockets: Vec<BorrowedFd<'a>>) -> GivenService<'a> {
+    GivenService {
+        name: name.to_owned(),
+        record,
+        sockets,
+    }
+}
+
+impl Taken {
+    /// Takes services over: the archive and the sinks subscribe to the table, and the routers' sockets are kept. The error is
+    /// for the operator.
+    pub(crate) fn take(
+        context: &Context,
+        config: &Config,
+        services: Vec<TakenService>,
+    ) -> Result<Self, String> {
+        let mut taken = Taken::default();
+        let mut listeners: Vec<TcpListener> = Vec::new();
+        let mut routers = Vec::new();
+        for service in services {
+            let name = service.name.clone();
+            match name.strip_prefix(SINK) {
+                Some(sink) => {
+                    let feed = ContinuedFeed::subscribe(&context.rib, position(&service)?);
+                    taken.sinks.insert(sink.to_owned(), feed);
+                }
+                None if name == LISTENERS => listeners.extend(service.into_listeners()),
+                None if name == ROUTER => routers.extend(service.into_connection()),
+                None if name == HISTORY => {
+                    let history = ContinuedHistory::subscribe(context, position(&service)?);
+                    taken.history = Some(history);
+                }
+                None => return Err(format!("it has no service {name}")),
+            }
+        }
+        taken.station = match &config.bmp {
+            Some(bmp) => Some(Station::take(context, bmp, listeners, routers)?),
+            None if routers.is_empty() => None,
+            None => {
+                return Err("BMP routers are connected, and [bmp] is gone: restart it".to_owned());
+            }
+        };
+        Ok(taken)
+    }
+}
+
+fn position(service: &TakenService) -> Result<FeedPosition, String> {
+    let mut record = Reader::new(&service.record);
+    let mut number = || {
+        record
+            .number("position")
+            .map_err(|e: BadRecord| e.to_string())
+    };
+    Ok((number()?, number()?))
+}
