@@ -49,6 +49,36 @@ kill $daemon
 wait $daemon
 start
 
+step upgrade under a service manager, of which only this script knows
+mkdir -p /run/systemd/system /usr/local/bin
+cat >/usr/local/bin/systemctl <<'END'
+#!/bin/sh
+echo "$*" >>/tmp/requests
+case "$*" in *MainPID*) cat /tmp/main-process ;; esac
+END
+printf '#!/bin/sh\necho "$*" >>/tmp/requests\n' >/usr/local/bin/deb-systemd-invoke
+chmod +x /usr/local/bin/systemctl /usr/local/bin/deb-systemd-invoke
+process() {
+    rutter show status --json | sed -n 's/.*"pid":\([0-9]*\).*/\1/p'
+}
+# The socket is that of another unit's daemon: that one stays, and the own unit restarts.
+echo 1 >/tmp/main-process
+/var/lib/dpkg/info/rutter.postinst configure 0.1.0~test1
+test "$(process)" = $daemon
+grep -q '^try-restart rutter.service$' /tmp/requests
+# It is that of the own unit's daemon: the new version takes over.
+echo $daemon >/tmp/main-process
+: >/tmp/requests
+/var/lib/dpkg/info/rutter.postinst configure 0.1.0~test1
+wait $daemon
+successor=$(process)
+test "$successor" != $daemon
+if grep try-restart /tmp/requests; then exit 1; fi
+rutter stop
+while [ -e /proc/$successor/exe ]; do sleep 0.1; done
+rm -r /run/systemd/system /usr/local/bin/systemctl /usr/local/bin/deb-systemd-invoke
+start
+
 step install the collector, which needs the same version of the command
 dpkg --install /rutter-collector_0.1.0~test2_*.deb
 rutter sql --help >/dev/null
