@@ -11,7 +11,8 @@ use rutter_wire::mrt::Record;
 
 use crate::writer::{self, Writer};
 use rutter_mrt::{
-    FilePeer, FileUpdate, PeerEvent, PeerReader, RecordOutcome, Skipped, UpdateForm, UpdateReader,
+    FilePeer, FileUpdate, Finding, PeerEvent, PeerReader, RecordOutcome, Skipped, UpdateForm,
+    UpdateReader,
 };
 use rutter_service::ShutdownSignal;
 
@@ -26,13 +27,16 @@ struct Peers {
     rib: Arc<rutter_rib::Rib>,
     writer: Writer,
     router: Arc<str>,
-    known: HashMap<(IpAddr, Asn), usize>,
+    known: HashMap<PeerKey, usize>,
     slots: Vec<Slot>,
     /// The slot of each peer of the file.
     slot_of: Vec<Option<usize>>,
     updates: UpdateReader,
     loaded: LoadCounts,
 }
+
+/// Address, AS, and the number of peers with both before it in its PEER_INDEX_TABLE.
+type PeerKey = (IpAddr, Asn, u32);
 
 /// The numbers of loaded items.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -97,11 +101,12 @@ impl MrtLoader {
                 .event(number, peer, event, unix_us)
                 .unwrap_or_else(|why| {
                     failed = Err(why);
-                    RecordOutcome::Read
+                    RecordOutcome::READ
                 })
         });
         failed?;
-        let is_other = matches!(outcome, RecordOutcome::Skipped(Skipped::Type(..)));
+        let mut findings = outcome.findings().iter();
+        let is_other = findings.any(|one| matches!(one, Finding::Skipped(Skipped::Type(..))));
         peers.loaded.skipped += u64::from(is_other);
         Ok(outcome)
     }
@@ -130,7 +135,7 @@ impl Peers {
     ) -> Result<RecordOutcome, TooManyNeighbors> {
         let bgp_id = match event {
             PeerEvent::Listed { bgp_id } => bgp_id,
-            PeerEvent::Opened { .. } => return Ok(RecordOutcome::Read),
+            PeerEvent::Opened { .. } => return Ok(RecordOutcome::READ),
             // The collector's own messages are not routes of the peer.
             PeerEvent::Update(update) if update.is_local => {
                 return Ok(self.outcome(update.form, update.body));
@@ -144,7 +149,7 @@ impl Peers {
         Ok(match event {
             PeerEvent::Update(update) => self.push(slot, &update, unix_us),
             PeerEvent::Down => self.down(slot, unix_us),
-            _ => RecordOutcome::Read,
+            _ => RecordOutcome::READ,
         })
     }
 
@@ -154,7 +159,7 @@ impl Peers {
         peer: &FilePeer,
         bgp_id: u32,
     ) -> Result<usize, TooManyNeighbors> {
-        let key = (peer.address, peer.asn);
+        let key = (peer.address, peer.asn, peer.listed_before);
         let slot = match self.known.get(&key) {
             Some(slot) => *slot,
             None => self.add(key, bgp_id)?,
@@ -168,7 +173,7 @@ impl Peers {
 
     fn add(
         &mut self,
-        (address, asn): (IpAddr, Asn),
+        (address, asn, listed_before): PeerKey,
         bgp_id: u32,
     ) -> Result<usize, TooManyNeighbors> {
         // Peers with the same address get different distinguishers, in order of appearance, because some keys omit the
@@ -176,7 +181,7 @@ impl Peers {
         let before = self
             .known
             .keys()
-            .filter(|(known, _)| *known == address)
+            .filter(|(known, ..)| *known == address)
             .count();
         let monitored = Monitored {
             router: Arc::clone(&self.router),
@@ -185,9 +190,10 @@ impl Peers {
             peer_type: PeerType::Global,
             distinguisher: before as u64,
         };
-        let name = match before {
-            0 => address.to_string(),
-            _ => format!("{address} AS{}", asn.0),
+        let name = match (before, listed_before) {
+            (0, _) => address.to_string(),
+            (_, 0) => format!("{address} AS{}", asn.0),
+            _ => format!("{address} AS{} #{}", asn.0, listed_before + 1),
         };
         let peer = self.writer.add_peer(&name, address, asn, monitored)?;
         self.slots.push(Slot {
@@ -199,14 +205,14 @@ impl Peers {
         });
         self.loaded.peers += 1;
         let slot = self.slots.len() - 1;
-        self.known.insert((address, asn), slot);
+        self.known.insert((address, asn, listed_before), slot);
         Ok(slot)
     }
 
     fn down(&mut self, slot: usize, unix_us: u64) -> RecordOutcome {
         let slot = &mut self.slots[slot];
         if slot.encoding.is_none() {
-            return RecordOutcome::Read;
+            return RecordOutcome::READ;
         }
         self.rib.commit(&mut slot.batch);
         let retain = PerFamily::both(Retain::Nothing);
@@ -215,7 +221,7 @@ impl Peers {
             .publish_peer_down(slot.peer, retain, reason, unix_us);
         self.rib.session_down(slot.peer, retain);
         slot.encoding = None;
-        RecordOutcome::Read
+        RecordOutcome::READ
     }
 
     /// Adds a peer's UPDATE to its batch. First opens a session of the right form, if needed.
@@ -254,7 +260,7 @@ impl Peers {
         }
         match is_malformed || families.others {
             true => self.outcome(form, body),
-            false => RecordOutcome::Read,
+            false => RecordOutcome::READ,
         }
     }
 
@@ -264,11 +270,9 @@ impl Peers {
             Ok(update) => update.outcome,
             Err(fault) => fault.into(),
         };
-        let counts = matches!(
-            outcome,
-            RecordOutcome::Odd(_) | RecordOutcome::Unreadable(_)
-        );
-        self.loaded.malformed += u64::from(counts);
+        let mut findings = outcome.findings().iter();
+        let is_malformed = findings.any(|one| !matches!(one, Finding::Skipped(_)));
+        self.loaded.malformed += u64::from(is_malformed);
         outcome
     }
 }

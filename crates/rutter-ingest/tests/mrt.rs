@@ -486,12 +486,11 @@ fn each_fault_of_a_record_has_its_words() {
         let rib = rib();
         let mut loader = MrtLoader::new(&rib, "a file");
         for record in rutter_wire::mrt::Records::new(&table(false)) {
-            assert_eq!(loader.take(&record.unwrap()).unwrap(), RecordOutcome::Read);
+            assert_eq!(loader.take(&record.unwrap()).unwrap(), RecordOutcome::READ);
         }
         let record = rutter_wire::mrt::next_record(&bytes).unwrap().unwrap();
-        let RecordOutcome::Unreadable(why) = loader.take(&record).unwrap() else {
-            panic!("{words}");
-        };
+        let outcome = loader.take(&record).unwrap();
+        let why = outcome.unreadable().expect(words);
         assert!(why.to_string().contains(words), "{why} instead of {words}");
     }
 }

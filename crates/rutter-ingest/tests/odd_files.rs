@@ -6,7 +6,7 @@ mod mrt_model;
 use std::sync::Arc;
 
 use mrt_model::{Loaded, Model, record};
-use rutter_mrt::RecordOutcome;
+use rutter_mrt::Finding;
 
 const TIME: u32 = 1_700_000_000;
 
@@ -77,7 +77,7 @@ fn load(bytes: &[u8]) -> (Vec<String>, String) {
     let model = Model::of(bytes);
     assert_eq!(loaded.routes, model.routes);
     assert_eq!(loaded.outcomes, model.outcomes);
-    let routes = loaded.routes.iter().map(|((_, _, prefix, _), columns)| {
+    let routes = loaded.routes.iter().map(|((_, prefix, _), columns)| {
         let or = |text: Option<String>| text.unwrap_or_else(|| "-".into());
         let next_hop = columns.next_hop.map(|next_hop| next_hop.to_string());
         format!(
@@ -86,13 +86,21 @@ fn load(bytes: &[u8]) -> (Vec<String>, String) {
             or(next_hop)
         )
     });
-    let outcome = match loaded.outcomes.last().expect("a record") {
-        RecordOutcome::Read => "read".to_owned(),
-        RecordOutcome::Skipped(skipped) => format!("skipped: {skipped}"),
-        RecordOutcome::Odd(malformed) => format!("odd: {}", malformed.summary()),
-        RecordOutcome::Unreadable(fault) => format!("unreadable: {fault}"),
-    };
-    (routes.collect(), outcome)
+    (routes.collect(), words(&loaded))
+}
+
+/// The outcome of the last record in words.
+fn words(loaded: &Loaded) -> String {
+    let outcome = loaded.outcomes.last().expect("a record");
+    let words = outcome.findings().iter().map(|finding| match finding {
+        Finding::Skipped(skipped) => format!("skipped: {skipped}"),
+        Finding::Odd(odd) => format!("odd: {odd}"),
+        Finding::Unreadable(fault) => format!("unreadable: {fault}"),
+    });
+    match outcome.is_read() {
+        true => "read".into(),
+        false => words.collect::<Vec<_>>().join("; "),
+    }
 }
 
 fn check(bytes: &[u8], routes: &[&str], outcome: &str) {
@@ -238,6 +246,81 @@ fn other_families_are_named() {
     check(&multicast, &[], "skipped: RIB_IPV4_MULTICAST");
 }
 
+/// A table record with two entries of 198.51.100.0/24: peers, path identifiers or nothing, and paths.
+fn two_entries(subtype: u16, entries: [(&str, &str, &str); 2]) -> Vec<u8> {
+    let mut body = hex("00000000 18 c63364 0002");
+    for (peer, path_id, asn) in entries {
+        let attributes = hex(&format!("{ORIGIN} 400206 0201 {asn} {NEXT_HOP}"));
+        body.extend(hex(&format!("{peer} 6553f100 {path_id}")));
+        body.extend((attributes.len() as u16).to_be_bytes());
+        body.extend(attributes);
+    }
+    record(13, subtype, &body)
+}
+
+/// Of two routes of one peer and path identifier in a record the later one counts.
+#[test]
+fn a_peer_that_occurs_again_in_a_record_is_noted() {
+    let again = "odd: a peer has two routes of one path identifier, and the later one counts";
+    let plain = two_entries(2, [("0000", "", "0000fbf5"), ("0000", "", "0000fbf6")]);
+    let later = ["198.51.100.0/24 [64502] 192.0.2.1"];
+    check(&[peers(), plain].concat(), &later, again);
+    let same = [
+        ("0000", "00000007", "0000fbf5"),
+        ("0000", "00000007", "0000fbf6"),
+    ];
+    check(&[peers(), two_entries(8, same)].concat(), &later, again);
+    let other = [
+        ("0000", "00000007", "0000fbf5"),
+        ("0000", "00000008", "0000fbf6"),
+    ];
+    let both = [
+        "198.51.100.0/24 [64501] 192.0.2.1",
+        "198.51.100.0/24 [64502] 192.0.2.1",
+    ];
+    check(&[peers(), two_entries(8, other)].concat(), &both, "read");
+}
+
+/// BIRD lists its own routes as peers 0.0.0.0 AS 0. Each entry of the PEER_INDEX_TABLE is a peer of its own.
+#[test]
+fn equal_entries_of_a_peer_index_table_are_two_peers() {
+    let peers =
+        hex("09090909 0000 0002 02 00000009 00000000 00000000 02 00000009 00000000 00000000");
+    let entries = [("0000", "", "0000fbf5"), ("0001", "", "0000fbf6")];
+    let dump = [record(13, 1, &peers), two_entries(2, entries)].concat();
+    // A second dump replaces the first.
+    let loaded = Loaded::of(&[dump.clone(), dump].concat());
+    assert_eq!(words(&loaded), "read");
+    let paths = loaded
+        .routes
+        .values()
+        .map(|columns| columns.as_path.clone());
+    assert_eq!(
+        paths.collect::<Vec<_>>(),
+        [Some("64501".into()), Some("64502".into())]
+    );
+}
+
+/// A route of another family and a fault in one UPDATE are both reported.
+#[test]
+fn each_kind_of_finding_of_a_record_counts() {
+    let reach = format!(
+        "{ORIGIN} 40020a 0202 0000fbf5 00000000 {NEXT_HOP} 800e0d 0001 02 04 c0000201 00 18 cb0071"
+    );
+    check(
+        &update(&reach, NLRI),
+        &["203.0.113.0/24 [64501 0] 192.0.2.1"],
+        "skipped: UPDATE with IPv4 multicast routes; odd: AS_PATH: AS number 0 (RFC 7607 §2)",
+    );
+    let twice = format!("{ORIGIN} 400206 0901 0000fbf5 {NEXT_HOP} c00707 00000000000000");
+    check(
+        &ipv4(&twice),
+        &["198.51.100.0/24 [?] 192.0.2.1"],
+        "unreadable: AS_PATH: undefined path segment type (RFC 7606 §7.2); \
+         unreadable: AGGREGATOR: wrong length (RFC 7606 §7.7)",
+    );
+}
+
 /// The records of 1999 and 2000 (RFC 6396 appendix B.2).
 #[test]
 fn the_oldest_type_of_log_is_read() {
@@ -267,7 +350,7 @@ fn a_short_record_does_not_end_the_file() {
     .concat();
     let loaded = Loaded::of(&bytes);
     assert_eq!((loaded.outcomes.len(), loaded.routes.len()), (2, 1));
-    assert!(matches!(loaded.outcomes[0], RecordOutcome::Unreadable(_)));
+    assert!(loaded.outcomes[0].unreadable().is_some());
 }
 
 /// Each seed, each seed cut anywhere, and each seed with one octet changed.

@@ -36,10 +36,10 @@ fn routes(
     out: &mut Vec<u8>,
 ) -> Result<RecordOutcome, Unreadable> {
     let Content::Message(message) = record.decode()? else {
-        return Ok(RecordOutcome::Read);
+        return Ok(RecordOutcome::READ);
     };
     let Some(body) = update(&message)? else {
-        return Ok(RecordOutcome::Read);
+        return Ok(RecordOutcome::READ);
     };
     let form = UpdateForm {
         as4: message.session.as4,

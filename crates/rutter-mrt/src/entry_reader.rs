@@ -47,7 +47,7 @@ impl<T: Clone + Default> EntryReader<T> {
         prefix: Prefix,
         as4: bool,
         make: impl FnOnce(&mut T, &UpdateRoutes<'_>),
-    ) -> Result<(&T, RecordOutcome), Unreadable> {
+    ) -> Result<(&T, &RecordOutcome), Unreadable> {
         let form = Some((prefix.family(), as4));
         if self.known.is_empty() {
             self.known.resize(SLOTS, Known::default());
@@ -61,12 +61,12 @@ impl<T: Clone + Default> EntryReader<T> {
                 .updates
                 .read(&self.body, UpdateForm { as4, add_path })?;
             known.form = form;
-            known.outcome = update.outcome;
             known.block.clear();
             known.block.extend_from_slice(entry.attributes);
             make(&mut known.value, &update);
+            known.outcome = update.outcome;
         }
-        Ok((&known.value, known.outcome))
+        Ok((&known.value, &known.outcome))
     }
 }
 

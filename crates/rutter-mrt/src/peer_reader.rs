@@ -11,15 +11,15 @@ use rutter_wire::mrt::{
 };
 use rutter_wire::update;
 
-use crate::{RecordOutcome, Skipped, Unreadable, UpdateForm};
+use crate::{PeerIndex, RecordOutcome, Skipped, Unreadable, UpdateForm};
 
 /// Reads records as events of numbered peers. Its numbers stay the same over all files that it reads.
 #[derive(Default)]
 pub struct PeerReader {
     peers: Vec<FilePeer>,
     numbers: HashMap<FilePeer, usize>,
-    /// The number and the BGP Identifier of each peer of the latest PEER_INDEX_TABLE.
-    index: Vec<usize>,
+    /// The number of each peer of the latest PEER_INDEX_TABLE.
+    index: PeerIndex<usize>,
     body: Vec<u8>,
 }
 
@@ -32,6 +32,8 @@ pub struct FilePeer {
     pub asn: Asn,
     /// The address and AS of the other end; `None` in table dumps, which do not have them.
     pub local: Option<(IpAddr, Asn)>,
+    /// The number of peers with this address and AS before it in its PEER_INDEX_TABLE.
+    pub listed_before: u32,
 }
 
 /// An event of a peer.
@@ -99,8 +101,8 @@ impl PeerReader {
         &self.peers
     }
 
-    /// Reads a record. Calls `each` with the number of a peer, the peer, and what happened to it. Returns the strongest
-    /// outcome, those of `each` included.
+    /// Reads a record. Calls `each` with the number of a peer, the peer, and what happened to it. Returns the
+    /// outcome, that of `each` included.
     pub fn read(
         &mut self,
         record: &Record<'_>,
@@ -120,7 +122,7 @@ impl PeerReader {
                 each(peer, &self.peers[peer], update(OLD_FORM, old.body))
             }
             Content::StateChange(change) => self.state_change(&change, &mut each),
-            Content::Other => RecordOutcome::Skipped(Skipped::Type(record.kind, record.subtype)),
+            Content::Other => Skipped::Type(record.kind, record.subtype).into(),
         }
     }
 
@@ -136,23 +138,21 @@ impl PeerReader {
         table: &PeerIndexTable<'_>,
         each: &mut impl FnMut(usize, &FilePeer, PeerEvent<'_>) -> RecordOutcome,
     ) -> RecordOutcome {
-        self.index.clear();
-        let mut outcome = RecordOutcome::Read;
-        for listed in table.peers() {
-            let listed = match listed {
-                Ok(listed) => listed,
-                Err(error) => return outcome.and(error.into()),
-            };
+        let mut outcome = RecordOutcome::READ;
+        let mut index = std::mem::take(&mut self.index);
+        let read = index.read(table, |listed, listed_before| {
             let peer = self.number_of(FilePeer {
                 address: listed.address,
                 asn: listed.asn,
                 local: None,
+                listed_before,
             });
-            self.index.push(peer);
             let bgp_id = listed.bgp_id;
-            outcome = outcome.and(each(peer, &self.peers[peer], PeerEvent::Listed { bgp_id }));
-        }
-        outcome
+            outcome.add(&each(peer, &self.peers[peer], PeerEvent::Listed { bgp_id }));
+            peer
+        });
+        self.index = index;
+        outcome.and(read)
     }
 
     fn rib(
@@ -164,16 +164,12 @@ impl PeerReader {
             as4: true,
             add_path: rib.add_path,
         };
-        let mut outcome = RecordOutcome::Read;
-        for entry in rib.entries() {
-            outcome = outcome.and(match entry {
-                Ok(entry) => match self.index.get(usize::from(entry.peer_index)) {
-                    Some(peer) => self.entry(*peer, rib.prefix, &entry, form, each),
-                    None => Unreadable::NoSuchPeer(entry.peer_index).into(),
-                },
-                Err(error) => error.into(),
-            });
-        }
+        let mut index = std::mem::take(&mut self.index);
+        // A later route of the same peer replaces the one before.
+        let outcome = index.entries(rib, |peer, entry, _| {
+            self.entry(*peer, rib.prefix, entry, form, each)
+        });
+        self.index = index;
         outcome
     }
 
@@ -186,6 +182,7 @@ impl PeerReader {
             address: route.peer,
             asn: route.peer_asn,
             local: None,
+            listed_before: 0,
         });
         self.entry(peer, route.prefix, &route.entry(), OLD_FORM, each)
     }
@@ -233,7 +230,7 @@ impl PeerReader {
                 Some(bgp_id) => PeerEvent::Opened { bgp_id },
                 None => return Unreadable::Message.into(),
             },
-            _ => return RecordOutcome::Read,
+            _ => return RecordOutcome::READ,
         };
         let peer = self.number_of(session_peer(&message.session));
         each(peer, &self.peers[peer], event)
@@ -247,7 +244,7 @@ impl PeerReader {
         let event = match (change.old, change.new) {
             (_, ESTABLISHED) => PeerEvent::Established,
             // An attempt that failed. The routes of the session before, or of another one, stay.
-            (IDLE..ESTABLISHED, _) => return RecordOutcome::Read,
+            (IDLE..ESTABLISHED, _) => return RecordOutcome::READ,
             // States that are none count too, so that no routes stay that are gone.
             _ => PeerEvent::Down,
         };
@@ -261,6 +258,7 @@ fn session_peer(session: &BgpSession) -> FilePeer {
         address: session.peer,
         asn: session.peer_asn,
         local: Some((session.local, session.local_asn)),
+        listed_before: 0,
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 use rutter_wire::mrt::Record;
 
-use crate::{Input, Progress, ReadError, RecordOutcome, Stream};
+use crate::{Finding, Input, Progress, ReadError, RecordOutcome, Stream};
 
 /// Reads files one after the other. It reports records that cannot be read, and skips them.
 pub struct Reader<'a> {
@@ -26,29 +26,33 @@ struct Counts {
     skipped: Kinds,
 }
 
-/// The numbers of records of one outcome, by its text.
+/// The numbers of records with one kind of finding, by its text.
 #[derive(Default)]
 struct Kinds {
+    /// The records. One may have several findings.
     total: u64,
     by_text: BTreeMap<String, u64>,
 }
 
-/// The number of records of a file that are reported one by one: unreadable ones, and as many odd ones.
+/// The number of records of a file that are reported one by one: unreadable ones, and as many odd and skipped ones.
 const REPORTED_RECORDS: u64 = 5;
 /// The number of strings that the summary of a file names.
-const NAMED_KINDS: usize = 8;
+const NAMED_KINDS: usize = 32;
 /// The number of strings that are kept apart. A file can hold any record type.
 const MAX_KINDS: usize = 1_000;
 /// The text of all further ones.
 const OTHER: &str = "other";
 
 impl Kinds {
-    /// Counts a record. Returns whether it is one of the first.
-    fn count(&mut self, text: String) -> bool {
+    /// Counts a record with these findings. Returns whether it is one of the first.
+    fn count(&mut self, findings: &[&Finding]) -> bool {
         self.total += 1;
-        let is_full = self.by_text.len() >= MAX_KINDS && !self.by_text.contains_key(&text);
-        let text = if is_full { OTHER.into() } else { text };
-        *self.by_text.entry(text).or_default() += 1;
+        for finding in findings {
+            let text = finding.summary();
+            let is_full = self.by_text.len() >= MAX_KINDS && !self.by_text.contains_key(&text);
+            let text = if is_full { OTHER.into() } else { text };
+            *self.by_text.entry(text).or_default() += 1;
+        }
         self.total <= REPORTED_RECORDS
     }
 }
@@ -127,30 +131,35 @@ impl<'a> Reader<'a> {
                 Err(error) => return Ok(Some(error)),
             };
             counts.records += 1;
-            self.count(input, stream.offset(), outcome, counts);
+            self.count(input, stream.offset(), &outcome, counts);
         }
     }
 
     /// Counts an outcome, and reports it if it is one of the first.
-    fn count(&self, input: &Input, offset: u64, outcome: RecordOutcome, counts: &mut Counts) {
-        let place = |level| format!("{level}: {input}: MRT record at octet {offset}");
-        match outcome {
-            RecordOutcome::Read => {}
-            RecordOutcome::Skipped(skipped) => {
-                counts.skipped.count(skipped.to_string());
-            }
-            RecordOutcome::Odd(malformed) => {
-                let text = malformed.summary().to_string();
-                if counts.odd.count(text.clone()) {
-                    (self.report)(&format!("{}: {text}", place("note")));
-                }
-            }
-            RecordOutcome::Unreadable(fault) => {
-                if counts.unreadable.count(fault.summary()) {
-                    (self.report)(&format!("{}: {fault}", place("error")));
-                }
+    fn count(&self, input: &Input, offset: u64, outcome: &RecordOutcome, counts: &mut Counts) {
+        if outcome.is_read() {
+            return;
+        }
+        let (mut unreadable, mut odd, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
+        for finding in outcome.findings() {
+            match finding {
+                Finding::Unreadable(_) => unreadable.push(finding),
+                Finding::Odd(_) => odd.push(finding),
+                Finding::Skipped(_) => skipped.push(finding),
             }
         }
+        let count = |level: &str, kinds: &mut Kinds, findings: &[&Finding]| {
+            if !findings.is_empty() && kinds.count(findings) {
+                let texts: Vec<String> = findings.iter().map(ToString::to_string).collect();
+                let texts = texts.join("; ");
+                (self.report)(&format!(
+                    "{level}: {input}: MRT record at octet {offset}: {texts}"
+                ));
+            }
+        };
+        count("error", &mut counts.unreadable, &unreadable);
+        count("note", &mut counts.odd, &odd);
+        count("note", &mut counts.skipped, &skipped);
     }
 
     fn report_counts(&mut self, input: &Input, counts: &Counts, error: Option<ReadError>) {

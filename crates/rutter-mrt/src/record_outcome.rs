@@ -6,18 +6,31 @@ use rutter_net::AfiSafi;
 use rutter_wire::attr::Malformed;
 use rutter_wire::mrt::{MrtError, MrtFault};
 
-/// The outcome of processing one record. The weakest comes first.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum RecordOutcome {
-    /// The whole record was read.
-    #[default]
-    Read,
+/// The outcome of processing one record: what is to be reported about it, in the order found.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct RecordOutcome {
+    /// Each kind once; at most [`MAX_FINDINGS`].
+    findings: Vec<Finding>,
+}
+
+/// A fact about a record that is reported.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Finding {
     /// The record, or a part of it, holds no IPv4 or IPv6 unicast routes.
     Skipped(Skipped),
-    /// The record was read as it stands, but an RFC forbids one of its values.
-    Odd(Malformed),
+    /// The record was read as it stands, but it is odd.
+    Odd(Odd),
     /// The record, or a part of it, could not be read.
     Unreadable(Unreadable),
+}
+
+/// An oddity of a record whose routes can all be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Odd {
+    /// An RFC forbids one of its values.
+    Value(Malformed),
+    /// A peer has two routes with the same path identifier, or without one. The later one counts.
+    Repeated,
 }
 
 /// A part of a file that holds no IPv4 or IPv6 unicast routes.
@@ -46,59 +59,168 @@ pub enum Unreadable {
     NextHop,
 }
 
+/// The most findings that are kept of one record.
+const MAX_FINDINGS: usize = 8;
+
 impl RecordOutcome {
-    /// Adds the outcome of a further part of the record. The stronger one wins, and of equals the first.
-    pub fn and(self, other: Self) -> Self {
-        match other.rank() > self.rank() {
-            true => other,
-            false => self,
+    /// The whole record was read, and nothing is odd.
+    pub const READ: Self = RecordOutcome {
+        findings: Vec::new(),
+    };
+
+    /// Returns whether there is nothing to report.
+    pub fn is_read(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    /// The findings, each kind once.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// The first part that could not be read.
+    pub fn unreadable(&self) -> Option<Unreadable> {
+        self.findings.iter().find_map(|finding| match finding {
+            Finding::Unreadable(fault) => Some(*fault),
+            _ => None,
+        })
+    }
+
+    /// Adds the outcome of a further part of the record.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        if self.is_read() {
+            return other;
+        }
+        self.add(&other);
+        self
+    }
+
+    /// Adds the outcome of a further part of the record.
+    pub fn add(&mut self, other: &Self) {
+        other
+            .findings
+            .iter()
+            .for_each(|finding| self.note(*finding));
+    }
+
+    /// If there is no room, the finding takes the place of a weaker one.
+    fn note(&mut self, finding: Finding) {
+        if self.findings.iter().any(|held| held.is_like(&finding)) {
+            return;
+        }
+        if self.findings.len() < MAX_FINDINGS {
+            return self.findings.push(finding);
+        }
+        let is_weaker = |held: &&mut Finding| held.rank() < finding.rank();
+        if let Some(weaker) = self.findings.iter_mut().rfind(is_weaker) {
+            *weaker = finding;
+        }
+    }
+}
+
+impl Finding {
+    /// Returns whether two findings differ only in numbers that differ from record to record.
+    fn is_like(&self, other: &Finding) -> bool {
+        match (self, other) {
+            (Finding::Odd(Odd::Value(one)), Finding::Odd(Odd::Value(other)))
+            | (
+                Finding::Unreadable(Unreadable::Part(one)),
+                Finding::Unreadable(Unreadable::Part(other)),
+            ) => (one.code, one.fault) == (other.code, other.fault),
+            (
+                Finding::Unreadable(Unreadable::NoSuchPeer(_)),
+                Finding::Unreadable(Unreadable::NoSuchPeer(_)),
+            ) => true,
+            _ => self == other,
         }
     }
 
+    /// The weakest has the lowest.
     fn rank(&self) -> u8 {
         match self {
-            RecordOutcome::Read => 0,
-            RecordOutcome::Skipped(_) => 1,
-            RecordOutcome::Odd(_) => 2,
-            RecordOutcome::Unreadable(_) => 3,
+            Finding::Skipped(_) => 0,
+            Finding::Odd(_) => 1,
+            Finding::Unreadable(_) => 2,
         }
+    }
+
+    /// The finding without numbers that differ from record to record.
+    pub(crate) fn summary(&self) -> String {
+        match self {
+            Finding::Unreadable(Unreadable::NoSuchPeer(_)) => {
+                "its peer is in no PEER_INDEX_TABLE before it".into()
+            }
+            _ => self.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Finding::Skipped(skipped) => skipped.fmt(f),
+            Finding::Odd(odd) => odd.fmt(f),
+            Finding::Unreadable(fault) => fault.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Odd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Odd::Value(malformed) => malformed.summary().fmt(f),
+            Odd::Repeated => f.write_str(
+                "a peer has two routes of one path identifier, and the later one counts",
+            ),
+        }
+    }
+}
+
+impl From<Finding> for RecordOutcome {
+    fn from(finding: Finding) -> Self {
+        RecordOutcome {
+            findings: vec![finding],
+        }
+    }
+}
+
+impl From<Skipped> for RecordOutcome {
+    fn from(skipped: Skipped) -> Self {
+        Finding::Skipped(skipped).into()
+    }
+}
+
+impl From<Odd> for RecordOutcome {
+    fn from(odd: Odd) -> Self {
+        Finding::Odd(odd).into()
+    }
+}
+
+impl From<Unreadable> for RecordOutcome {
+    fn from(fault: Unreadable) -> Self {
+        Finding::Unreadable(fault).into()
+    }
+}
+
+impl From<MrtError> for RecordOutcome {
+    fn from(error: MrtError) -> Self {
+        Unreadable::from(error).into()
     }
 }
 
 impl<F: Into<Unreadable>> From<Result<(), F>> for RecordOutcome {
     fn from(result: Result<(), F>) -> Self {
         match result {
-            Ok(()) => RecordOutcome::Read,
-            Err(fault) => RecordOutcome::Unreadable(fault.into()),
+            Ok(()) => RecordOutcome::READ,
+            Err(fault) => fault.into().into(),
         }
-    }
-}
-
-impl From<Unreadable> for RecordOutcome {
-    fn from(fault: Unreadable) -> Self {
-        RecordOutcome::Unreadable(fault)
     }
 }
 
 impl From<MrtError> for Unreadable {
     fn from(error: MrtError) -> Self {
         Unreadable::Record(error.fault)
-    }
-}
-
-impl From<MrtError> for RecordOutcome {
-    fn from(error: MrtError) -> Self {
-        RecordOutcome::Unreadable(error.into())
-    }
-}
-
-impl Unreadable {
-    /// The fault without numbers that differ from record to record.
-    pub(crate) fn summary(&self) -> String {
-        match self {
-            Unreadable::NoSuchPeer(_) => "its peer is in no PEER_INDEX_TABLE before it".into(),
-            _ => self.to_string(),
-        }
     }
 }
 

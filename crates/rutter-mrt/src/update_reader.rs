@@ -6,7 +6,7 @@ use rutter_net::{AfiSafi, Family, Ipv4Prefix, Ipv6Prefix, Prefix};
 use rutter_wire::attr::{AttrContext, Attributes, Fault, Malformed, code, parse_reported};
 use rutter_wire::{nlri, update};
 
-use crate::{RecordOutcome, Skipped, Unreadable};
+use crate::{Odd, RecordOutcome, Skipped, Unreadable};
 
 /// Reads UPDATEs. Its buffers are reused.
 #[derive(Default)]
@@ -34,7 +34,7 @@ pub struct UpdateRoutes<'a> {
     pub announced: &'a [(Prefix, u32)],
     /// The routes in MP_REACH_NLRI.
     pub mp_announced: &'a [(Prefix, u32)],
-    /// The strongest fault.
+    /// The faults.
     pub outcome: RecordOutcome,
 }
 
@@ -74,12 +74,12 @@ impl UpdateReader {
         self.faults.clear();
         let attributes = parse_reported(sections.attributes, &context, &mut self.faults);
         let path = form.add_path;
-        let mut outcome = RecordOutcome::Read;
+        let mut outcome = RecordOutcome::READ;
         self.withdrawn.clear();
         self.announced.clear();
         self.mp_announced.clear();
         let mut nlri = |field, bytes, into: &mut Vec<_>| {
-            outcome = outcome.and(routes(field, bytes, path, into));
+            outcome.add(&routes(field, bytes, path, into));
         };
         let ipv4 = (AfiSafi::IPV4_UNICAST, None);
         nlri(ipv4, sections.withdrawn, &mut self.withdrawn);
@@ -94,12 +94,12 @@ impl UpdateReader {
             nlri(field, reach.nlri, &mut self.mp_announced);
         }
         for fault in &self.faults {
-            outcome = outcome.and(outcome_of(fault, &attributes));
+            outcome.add(&outcome_of(fault, &attributes));
         }
         let (next_hop, mp_next_hop_address) = (attributes.next_hop(), attributes.mp_next_hop());
         let has_octets = reach.is_some_and(|reach| !reach.next_hop.is_empty());
         if !self.mp_announced.is_empty() && !has_octets && mp_next_hop_address.is_none() {
-            outcome = outcome.and(RecordOutcome::Odd(NO_NEXT_HOP));
+            outcome.add(&Odd::Value(NO_NEXT_HOP).into());
         }
         self.block.clear();
         attributes.write_canonical(&mut self.block);
@@ -137,7 +137,7 @@ fn routes(
             result
         }
         None if bytes.is_empty() => Ok(()),
-        None => return RecordOutcome::Skipped(Skipped::Family(afi_safi)),
+        None => return Skipped::Family(afi_safi).into(),
     };
     let named = result.map_err(|fault| Unreadable::Part(Malformed { code, ..fault }));
     named.into()
@@ -146,13 +146,13 @@ fn routes(
 fn outcome_of(fault: &Malformed, attributes: &Attributes<'_>) -> RecordOutcome {
     let reach = attributes.mp_reach();
     match fault.fault {
-        _ if attributes.has_unspecified_next_hop(fault) => RecordOutcome::Read,
+        _ if attributes.has_unspecified_next_hop(fault) => RecordOutcome::READ,
         // `read` reports that it is missing.
         Fault::NextHopLength(_) if reach.is_some_and(|reach| reach.next_hop.is_empty()) => {
-            RecordOutcome::Read
+            RecordOutcome::READ
         }
         _ if attributes.is_hidden_by(fault) => Unreadable::Part(*fault).into(),
-        _ => RecordOutcome::Odd(*fault),
+        _ => Odd::Value(*fault).into(),
     }
 }
 

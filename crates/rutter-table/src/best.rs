@@ -47,6 +47,7 @@ impl Read {
 pub(crate) struct Candidate {
     /// The number of its peer.
     pub peer: u32,
+    pub path_id: u32,
     pub read: Read,
 }
 
@@ -93,6 +94,7 @@ mod tests {
     fn best_of(blocks: &[Vec<u8>]) -> Option<u32> {
         let candidate = |(peer, octets): (u32, &Vec<u8>)| Candidate {
             peer,
+            path_id: 0,
             read: Read {
                 block: Rc::default(),
                 facts: FileAttributes::of(&Attributes::from_canonical(octets)),

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use rutter_api::{AttributesRow, RouteSelector, RouteSource};
 use rutter_mrt::{
-    EntryReader, Progress, Reader, RecordOutcome, Skipped, Unreadable, UpdateForm, UpdateReader,
+    EntryReader, PeerIndex, Progress, Reader, RecordOutcome, Skipped, UpdateForm, UpdateReader,
     find_files,
 };
 use rutter_net::{Asn, Prefix};
@@ -74,9 +74,10 @@ struct Reading<'w> {
     wanted: Vec<Asked<'w>>,
     /// All peers, and whether their routes are selected.
     peers: Vec<(PeerEntry, bool)>,
-    numbers: HashMap<(IpAddr, Asn), u32>,
+    /// By address, AS, and the number of peers with both before it in its PEER_INDEX_TABLE.
+    numbers: HashMap<(IpAddr, Asn, u32), u32>,
     /// The number of each peer of the latest PEER_INDEX_TABLE.
-    index: Vec<u32>,
+    index: PeerIndex<u32>,
     /// A record of a table dump was read.
     has_dump: bool,
     entries: EntryReader<Read>,
@@ -106,7 +107,7 @@ impl<'w> Reading<'w> {
             wanted: of.peers.iter().map(asked).collect(),
             peers: Vec::new(),
             numbers: HashMap::new(),
-            index: Vec::new(),
+            index: PeerIndex::default(),
             has_dump: false,
             entries: EntryReader::default(),
             updates: UpdateReader::default(),
@@ -122,7 +123,7 @@ impl<'w> Reading<'w> {
             add_path: false,
         };
         match record.decode() {
-            Ok(Content::PeerIndexTable(table)) => self.peers(&table).into(),
+            Ok(Content::PeerIndexTable(table)) => self.peers(&table),
             Ok(Content::Rib(rib)) => self.rib(&rib),
             Ok(Content::TableDump(route)) => self.old_route(&route),
             Ok(Content::Message(message)) => match rutter_mrt::update(&message) {
@@ -130,14 +131,12 @@ impl<'w> Reading<'w> {
                     let (as4, add_path) = (message.session.as4, message.add_path);
                     self.update(body, UpdateForm { as4, add_path })
                 }
-                Ok(None) => RecordOutcome::Read,
+                Ok(None) => RecordOutcome::READ,
                 Err(fault) => fault.into(),
             },
             Ok(Content::OldUpdate(update)) => self.update(update.body, old),
-            Ok(Content::StateChange(_)) => RecordOutcome::Read,
-            Ok(Content::Other) => {
-                RecordOutcome::Skipped(Skipped::Type(record.kind, record.subtype))
-            }
+            Ok(Content::StateChange(_)) => RecordOutcome::READ,
+            Ok(Content::Other) => Skipped::Type(record.kind, record.subtype).into(),
             Err(error) => error.into(),
         }
     }
@@ -150,19 +149,17 @@ impl<'w> Reading<'w> {
         }
     }
 
-    fn peers(&mut self, table: &PeerIndexTable<'_>) -> Result<(), Unreadable> {
+    fn peers(&mut self, table: &PeerIndexTable<'_>) -> RecordOutcome {
         self.has_dump = true;
-        self.index.clear();
-        for peer in table.peers() {
-            let number = self.number(peer?);
-            self.index.push(number);
-        }
-        Ok(())
+        let mut index = std::mem::take(&mut self.index);
+        let outcome = index.read(table, |peer, before| self.number(*peer, before));
+        self.index = index;
+        outcome
     }
 
-    fn number(&mut self, peer: PeerEntry) -> u32 {
+    fn number(&mut self, peer: PeerEntry, listed_before: u32) -> u32 {
         let next = self.peers.len() as u32;
-        let key = (peer.address, peer.asn);
+        let key = (peer.address, peer.asn, listed_before);
         let number = *self.numbers.entry(key).or_insert(next);
         if number == next {
             let is_wanted = |asked: &Asked<'_>| {
@@ -174,27 +171,27 @@ impl<'w> Reading<'w> {
     }
 
     fn rib(&mut self, rib: &Rib<'_>) -> RecordOutcome {
-        let (mut outcome, mut candidates) = (RecordOutcome::Read, Vec::new());
-        for entry in rib.entries() {
-            outcome = outcome.and(match entry {
-                Ok(entry) => match self.index.get(usize::from(entry.peer_index)) {
-                    Some(peer) => self.entry(*peer, rib.prefix, &entry, true, &mut candidates),
-                    None => Unreadable::NoSuchPeer(entry.peer_index).into(),
-                },
-                Err(error) => error.into(),
-            });
-        }
+        let mut candidates: Vec<Candidate> = Vec::new();
+        let mut index = std::mem::take(&mut self.index);
+        let outcome = index.entries(rib, |peer, entry, replaces| {
+            if replaces {
+                candidates.retain(|one| (one.peer, one.path_id) != (*peer, entry.path_id));
+            }
+            self.entry(*peer, rib.prefix, entry, true, &mut candidates)
+        });
+        self.index = index;
         self.insert(rib.prefix, candidates);
         outcome
     }
 
     fn old_route(&mut self, route: &TableDump<'_>) -> RecordOutcome {
         self.has_dump = true;
-        let peer = self.number(PeerEntry {
+        let peer = PeerEntry {
             bgp_id: 0,
             address: route.peer,
             asn: route.peer_asn,
-        });
+        };
+        let peer = self.number(peer, 0);
         let mut candidates = Vec::new();
         let entry = route.entry();
         let outcome = self.entry(peer, route.prefix, &entry, false, &mut candidates);
@@ -223,9 +220,13 @@ impl<'w> Reading<'w> {
         let via = || next_hop.is_some_and(|address| self.of.next_hops.contains(&address));
         if self.of.is_any() || self.peers[peer as usize].1 || via() {
             let read = read.clone();
-            candidates.push(Candidate { peer, read });
+            candidates.push(Candidate {
+                peer,
+                path_id: entry.path_id,
+                read,
+            });
         }
-        outcome
+        outcome.clone()
     }
 
     fn insert(&mut self, prefix: Prefix, candidates: Vec<Candidate>) {

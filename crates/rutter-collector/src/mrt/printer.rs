@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::net::IpAddr;
 
 use rutter_mrt::{
-    EntryReader, RecordOutcome, Skipped, Unreadable, UpdateForm, UpdateReader, UpdateRoutes,
+    EntryReader, PeerIndex, RecordOutcome, Skipped, UpdateForm, UpdateReader, UpdateRoutes,
 };
 use rutter_net::{Asn, Prefix};
 use rutter_wire::attr::Attributes;
@@ -21,7 +21,7 @@ pub(super) struct Printer {
     text: Vec<u8>,
     routes: u64,
     /// The formatted peers of the table, by index.
-    peers: Vec<Vec<u8>>,
+    peers: PeerIndex<Vec<u8>>,
     /// Table entries, and the text of their attributes.
     entries: EntryReader<Vec<u8>>,
     head: Vec<u8>,
@@ -45,7 +45,7 @@ impl Printer {
             json,
             text: Vec::new(),
             routes: 0,
-            peers: Vec::new(),
+            peers: PeerIndex::default(),
             entries: EntryReader::default(),
             head: Vec::new(),
             updates: UpdateReader::default(),
@@ -70,7 +70,7 @@ impl Printer {
     /// Prints a record, or the readable part of a malformed record.
     pub fn record(&mut self, record: &Record<'_>) -> RecordOutcome {
         match record.decode() {
-            Ok(Content::PeerIndexTable(table)) => self.peers(&table).into(),
+            Ok(Content::PeerIndexTable(table)) => self.peers(&table),
             Ok(Content::Rib(rib)) => self.rib(&rib, record),
             Ok(Content::TableDump(route)) => self.old_route(&route, record),
             Ok(Content::Message(message)) => self.message(&message, record),
@@ -88,24 +88,20 @@ impl Printer {
             }
             Ok(Content::StateChange(change)) => {
                 self.state_change(&change.session, (change.old, change.new), record);
-                RecordOutcome::Read
+                RecordOutcome::READ
             }
-            Ok(Content::Other) => {
-                RecordOutcome::Skipped(Skipped::Type(record.kind, record.subtype))
-            }
+            Ok(Content::Other) => Skipped::Type(record.kind, record.subtype).into(),
             Err(error) => error.into(),
         }
     }
 
-    fn peers(&mut self, table: &PeerIndexTable<'_>) -> Result<(), Unreadable> {
-        self.peers.clear();
-        for peer in table.peers() {
-            let peer = peer?;
+    fn peers(&mut self, table: &PeerIndexTable<'_>) -> RecordOutcome {
+        let json = self.json;
+        self.peers.read(table, |peer, _| {
             let mut text = Vec::new();
-            write_peer(&mut text, self.json, peer.address, peer.asn);
-            self.peers.push(text);
-        }
-        Ok(())
+            write_peer(&mut text, json, peer.address, peer.asn);
+            text
+        })
     }
 
     fn rib(&mut self, rib: &Rib<'_>, record: &Record<'_>) -> RecordOutcome {
@@ -117,21 +113,21 @@ impl Printer {
             (false, true) => "TABLE_DUMP2_AP",
         };
         self.begin(kind, "B", record);
-        let mut outcome = RecordOutcome::Read;
-        for entry in rib.entries() {
-            outcome = outcome.and(match entry {
-                Ok(entry) => self.rib_entry(&entry, rib, &route),
-                Err(error) => error.into(),
-            });
-        }
+        let mut peers = std::mem::take(&mut self.peers);
+        let outcome = peers.entries(rib, |peer, entry, _| {
+            self.rib_entry(peer, entry, rib, &route)
+        });
+        self.peers = peers;
         outcome
     }
 
-    fn rib_entry(&mut self, entry: &RibEntry<'_>, rib: &Rib<'_>, route: &[u8]) -> RecordOutcome {
-        let index = entry.peer_index;
-        let Some(peer) = self.peers.get(usize::from(index)) else {
-            return Unreadable::NoSuchPeer(index).into();
-        };
+    fn rib_entry(
+        &mut self,
+        peer: &[u8],
+        entry: &RibEntry<'_>,
+        rib: &Rib<'_>,
+        route: &[u8],
+    ) -> RecordOutcome {
         let start = self.text.len();
         self.text.extend_from_slice(&self.head);
         self.text.extend_from_slice(peer);
@@ -165,7 +161,7 @@ impl Printer {
             Ok((text, outcome)) => {
                 self.text.extend_from_slice(text);
                 self.routes += 1;
-                outcome
+                outcome.clone()
             }
             Err(fault) => {
                 self.text.truncate(start);
@@ -185,7 +181,7 @@ impl Printer {
     fn message(&mut self, message: &Message<'_>, record: &Record<'_>) -> RecordOutcome {
         let body = match rutter_mrt::update(message) {
             Ok(Some(body)) => body,
-            Ok(None) => return RecordOutcome::Read,
+            Ok(None) => return RecordOutcome::READ,
             Err(fault) => return fault.into(),
         };
         let form = UpdateForm {

@@ -1,21 +1,21 @@
 //! Converts MRT records to UPDATEs for a session with four-octet AS numbers.
 
-use std::net::IpAddr;
-
-use rutter_net::{AfiSafi, Asn, Family, PerFamily, Prefix};
+use rutter_net::{AfiSafi, Family, PerFamily, Prefix};
 use rutter_wire::attr::{Attributes, code, write_mp_reach, write_mp_unreach};
 use rutter_wire::mrt::{
-    Content, Message, PeerEntry, PeerIndexTable, Record, Rib, RibEntry, TableDump,
+    BgpSession, Content, Message, PeerIndexTable, Record, Rib, RibEntry, TableDump,
 };
 use rutter_wire::nlri::{write_ipv4, write_ipv6};
 use rutter_wire::update::Writer;
 
-use rutter_mrt::{RecordOutcome, Skipped, Unreadable, UpdateForm, UpdateReader};
+use rutter_mrt::{
+    FilePeer, PeerIndex, RecordOutcome, Skipped, Unreadable, UpdateForm, UpdateReader,
+};
 
 /// Converts records to UPDATEs.
 #[derive(Default)]
 pub(super) struct Converter {
-    index: Vec<PeerEntry>,
+    index: PeerIndex<FilePeer>,
     body: Vec<u8>,
     updates: UpdateReader,
 }
@@ -23,7 +23,7 @@ pub(super) struct Converter {
 /// The content of one UPDATE, before the session's form is applied.
 pub(super) struct UpdateContent<'a> {
     /// The peer that sent it.
-    pub peer: (IpAddr, Asn),
+    pub peer: FilePeer,
     /// The attributes in canonical form; empty for a withdrawal.
     pub attributes: Attributes<'a>,
     /// The next hop in MP_REACH_NLRI, for `mp_announced`.
@@ -41,53 +41,37 @@ impl Converter {
         visit: &mut dyn FnMut(&UpdateContent<'_>),
     ) -> RecordOutcome {
         match record.decode() {
-            Ok(Content::PeerIndexTable(table)) => self.peers(&table).into(),
+            Ok(Content::PeerIndexTable(table)) => self.peers(&table),
             Ok(Content::Rib(rib)) => self.rib(&rib, visit),
             Ok(Content::TableDump(route)) => self.old_route(&route, visit),
             Ok(Content::Message(message)) => self.message(&message, visit),
             Ok(Content::OldUpdate(update)) => {
-                let peer = (update.session.peer, update.session.peer_asn);
+                let peer = session_peer(&update.session);
                 self.update(peer, update.body, form(false, false), visit)
             }
-            Ok(Content::StateChange(_)) => RecordOutcome::Read,
-            Ok(Content::Other) => {
-                RecordOutcome::Skipped(Skipped::Type(record.kind, record.subtype))
-            }
+            Ok(Content::StateChange(_)) => RecordOutcome::READ,
+            Ok(Content::Other) => Skipped::Type(record.kind, record.subtype).into(),
             Err(error) => error.into(),
         }
     }
 
-    fn peers(&mut self, table: &PeerIndexTable<'_>) -> Result<(), Unreadable> {
-        self.index.clear();
-        for peer in table.peers() {
-            self.index.push(peer?);
-        }
-        Ok(())
+    fn peers(&mut self, table: &PeerIndexTable<'_>) -> RecordOutcome {
+        self.index.read(table, |listed, listed_before| FilePeer {
+            address: listed.address,
+            asn: listed.asn,
+            local: None,
+            listed_before,
+        })
     }
 
     fn rib(&mut self, rib: &Rib<'_>, visit: &mut dyn FnMut(&UpdateContent<'_>)) -> RecordOutcome {
-        let mut outcome = RecordOutcome::Read;
-        for entry in rib.entries() {
-            outcome = outcome.and(match entry {
-                Ok(entry) => self.rib_entry(rib, &entry, visit),
-                Err(error) => error.into(),
-            });
-        }
-        outcome
-    }
-
-    fn rib_entry(
-        &mut self,
-        rib: &Rib<'_>,
-        entry: &RibEntry<'_>,
-        visit: &mut dyn FnMut(&UpdateContent<'_>),
-    ) -> RecordOutcome {
-        let index = entry.peer_index;
-        let Some(peer) = self.index.get(usize::from(index)).copied() else {
-            return Unreadable::NoSuchPeer(index).into();
-        };
         let form = form(true, rib.add_path);
-        self.entry((peer.address, peer.asn), rib.prefix, entry, form, visit)
+        let mut index = std::mem::take(&mut self.index);
+        let outcome = index.entries(rib, |peer, entry, _| {
+            self.entry(*peer, rib.prefix, entry, form, visit)
+        });
+        self.index = index;
+        outcome
     }
 
     fn old_route(
@@ -95,14 +79,19 @@ impl Converter {
         route: &TableDump<'_>,
         visit: &mut dyn FnMut(&UpdateContent<'_>),
     ) -> RecordOutcome {
-        let peer = (route.peer, route.peer_asn);
+        let peer = FilePeer {
+            address: route.peer,
+            asn: route.peer_asn,
+            local: None,
+            listed_before: 0,
+        };
         let form = form(false, false);
         self.entry(peer, route.prefix, &route.entry(), form, visit)
     }
 
     fn entry(
         &mut self,
-        peer: (IpAddr, Asn),
+        peer: FilePeer,
         prefix: Prefix,
         entry: &RibEntry<'_>,
         form: UpdateForm,
@@ -123,11 +112,11 @@ impl Converter {
     ) -> RecordOutcome {
         let body = match rutter_mrt::update(message) {
             Ok(Some(body)) => body,
-            Ok(None) => return RecordOutcome::Read,
+            Ok(None) => return RecordOutcome::READ,
             Err(fault) => return fault.into(),
         };
         let form = form(message.session.as4, message.add_path);
-        let peer = (message.session.peer, message.session.peer_asn);
+        let peer = session_peer(&message.session);
         match message.local {
             // The collector's own messages are not routes of the peer.
             true => self.update(peer, body, form, &mut |_| {}),
@@ -138,7 +127,7 @@ impl Converter {
     /// An UPDATE with a fault in its routes yields the routes before the fault.
     fn update(
         &mut self,
-        peer: (IpAddr, Asn),
+        peer: FilePeer,
         body: &[u8],
         form: UpdateForm,
         visit: &mut dyn FnMut(&UpdateContent<'_>),
@@ -150,12 +139,12 @@ impl Converter {
                 // The receiver would withdraw them (RFC 7606 §3 (d)).
                 if !announced.is_empty() && update.next_hop.is_none() {
                     announced = &[];
-                    outcome = outcome.and(Unreadable::NextHop.into());
+                    outcome.add(&Unreadable::NextHop.into());
                 }
                 // With such a next hop the receiver would reset the session (RFC 7606 §7.11).
                 if !mp_announced.is_empty() && !matches!(update.mp_next_hop.len(), 4 | 16 | 32) {
                     mp_announced = &[];
-                    outcome = outcome.and(Unreadable::NextHop.into());
+                    outcome.add(&Unreadable::NextHop.into());
                 }
                 visit(&UpdateContent {
                     peer,
@@ -169,6 +158,16 @@ impl Converter {
             }
             Err(fault) => fault.into(),
         }
+    }
+}
+
+/// The peer of a message. Its routes are those of the peer with this address and AS in a table dump.
+fn session_peer(session: &BgpSession) -> FilePeer {
+    FilePeer {
+        address: session.peer,
+        asn: session.peer_asn,
+        local: None,
+        listed_before: 0,
     }
 }
 
@@ -247,6 +246,8 @@ fn write_prefixes(out: &mut Vec<u8>, routes: &[(Prefix, u32)], add_path: PerFami
 
 #[cfg(test)]
 mod tests {
+    use rutter_net::Asn;
+
     use super::*;
 
     /// An IPv4 route without NEXT_HOP, and one with it.
@@ -256,11 +257,16 @@ mod tests {
         let next_hop = [0x40, 3, 4, 192, 0, 2, 1];
         for (attributes, routes, expected) in [
             (&head[..], 0, RecordOutcome::from(Unreadable::NextHop)),
-            (&[&head[..], &next_hop].concat(), 1, RecordOutcome::Read),
+            (&[&head[..], &next_hop].concat(), 1, RecordOutcome::READ),
         ] {
             let len = attributes.len() as u8;
             let body = [&[0, 0, 0, len][..], attributes, &[24, 203, 0, 113]].concat();
-            let peer = (IpAddr::from([192, 0, 2, 11]), Asn(64501));
+            let peer = FilePeer {
+                address: [192, 0, 2, 11].into(),
+                asn: Asn(64501),
+                local: None,
+                listed_before: 0,
+            };
             let mut played = 0;
             let mut converter = Converter::default();
             let outcome = converter.update(peer, &body, form(true, false), &mut |content| {

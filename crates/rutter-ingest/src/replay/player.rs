@@ -12,7 +12,7 @@ use rutter_wire::mrt::Record;
 
 use super::converter::{Converter, UpdateContent};
 use super::speaker::Speaker;
-use rutter_mrt::RecordOutcome;
+use rutter_mrt::{FilePeer, RecordOutcome};
 
 /// The speed of a replay.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -71,7 +71,7 @@ impl std::error::Error for ReplayError {}
 pub struct Player<'a> {
     settings: ReplaySettings,
     converter: Converter,
-    sessions: HashMap<Option<(IpAddr, Asn)>, Speaker>,
+    sessions: HashMap<Option<FilePeer>, Speaker>,
     begun: Option<(u64, Instant)>,
     played: ReplayCounts,
     to_end: &'a dyn Fn() -> bool,
@@ -100,12 +100,17 @@ impl<'a> Player<'a> {
     pub fn play(&mut self, record: &Record<'_>) -> Result<RecordOutcome, ReplayError> {
         self.wait_for(record.unix_us)?;
         if (self.to_end)() {
-            return Ok(RecordOutcome::Read);
+            return Ok(RecordOutcome::READ);
         }
         let mut converter = std::mem::take(&mut self.converter);
         let mut result = Ok(());
         let outcome = converter.convert(record, &mut |update| {
-            if result.is_ok() && self.settings.peer.is_none_or(|peer| update.peer.0 == peer) {
+            if result.is_ok()
+                && self
+                    .settings
+                    .peer
+                    .is_none_or(|peer| update.peer.address == peer)
+            {
                 result = self.send_update(update);
             }
         });
@@ -170,7 +175,7 @@ impl<'a> Player<'a> {
     fn send_update(&mut self, update: &UpdateContent<'_>) -> Result<(), String> {
         let key = self.settings.each_from.map(|_| update.peer);
         if !self.sessions.contains_key(&key) {
-            let session = self.open(update.peer.1)?;
+            let session = self.open(update.peer.asn)?;
             self.sessions.insert(key, session);
             self.played.sessions += 1;
         }

@@ -7,14 +7,16 @@ use std::time::Duration;
 
 use rutter_events::{AttrColumns, Decoder, Kind, Now, Row};
 use rutter_ingest::MrtLoader;
-use rutter_mrt::{RecordOutcome, Skipped, Unreadable, UpdateForm, UpdateReader, UpdateRoutes};
+use rutter_mrt::{Odd, RecordOutcome, Skipped, Unreadable, UpdateForm, UpdateReader, UpdateRoutes};
 use rutter_net::{Asn, Family, Prefix};
 use rutter_policy::{ExportPolicy, ExportSettings};
 use rutter_rib::{FeedReader, PeerSummary, Rib, RibConfig};
-use rutter_wire::mrt::{Content, PeerEntry, Record, Records};
+use rutter_wire::mrt::{Content, Record, Records};
 
-/// Peer, AS, prefix and path identifier.
-pub type Key = (IpAddr, Asn, Prefix, u32);
+/// Peer, prefix and path identifier.
+pub type Key = (Peer, Prefix, u32);
+/// Address, AS, and the number of peers with both before it in its PEER_INDEX_TABLE.
+pub type Peer = (IpAddr, Asn, u32);
 pub type Routes = BTreeMap<Key, AttrColumns>;
 
 /// A record of any type with any body.
@@ -63,17 +65,19 @@ fn table(rib: &Rib) -> Routes {
         for destination in snapshot.destinations(family) {
             for route in &destination.routes {
                 let peer = &snapshot.peer(route.peer).expect("its peer").neighbor;
-                let key = (
-                    peer.address,
-                    peer.remote_asn,
-                    destination.prefix,
-                    route.path_id,
-                );
+                let of_peer = (peer.address, peer.remote_asn, listed_before(&peer.name));
+                let key = (of_peer, destination.prefix, route.path_id);
                 routes.insert(key, AttrColumns::of(route.attrs));
             }
         }
     }
     routes
+}
+
+/// The loader ends the name of a second peer with `#2`.
+fn listed_before(name: &str) -> u32 {
+    let number = name.split_once('#').map(|(_, number)| number);
+    number.map_or(0, |number| number.parse::<u32>().expect("a number") - 1)
 }
 
 /// The routes that the rows of the feed announce, which every sink, archive and stream receives.
@@ -92,16 +96,17 @@ fn of_feed(feed: &FeedReader, known: &[PeerSummary]) -> Routes {
 
 fn apply(row: &Row<'_>, routes: &mut Routes) {
     let peer = row.peer.expect("a peer");
+    let of_peer = (peer.address, peer.asn, listed_before(&peer.name));
     match (row.kind, row.prefix) {
         (Kind::PeerDown { .. }, _) => {
-            routes.retain(|(address, asn, ..), _| (*address, *asn) != (peer.address, peer.asn));
+            routes.retain(|(of, ..), _| *of != of_peer);
         }
         (Kind::Announce, Some(prefix)) => {
             let columns = (**row.attrs.expect("attributes")).clone();
-            routes.insert((peer.address, peer.asn, prefix, row.path_id), columns);
+            routes.insert((of_peer, prefix, row.path_id), columns);
         }
         (Kind::Withdraw, Some(prefix)) => {
-            routes.remove(&(peer.address, peer.asn, prefix, row.path_id));
+            routes.remove(&(of_peer, prefix, row.path_id));
         }
         _ => {}
     }
@@ -112,7 +117,7 @@ fn apply(row: &Row<'_>, routes: &mut Routes) {
 pub struct Model {
     pub routes: Routes,
     pub outcomes: Vec<RecordOutcome>,
-    peers: Vec<PeerEntry>,
+    peers: Vec<Peer>,
     reader: UpdateReader,
 }
 
@@ -137,24 +142,33 @@ impl Model {
                 self.peers.clear();
                 for peer in table.peers() {
                     match peer {
-                        Ok(peer) => self.peers.push(peer),
+                        Ok(peer) => {
+                            let of = |before: u32| (peer.address, peer.asn, before);
+                            let new = (0..).map(of).find(|of| !self.peers.contains(of));
+                            self.peers.push(new.expect("a number"));
+                        }
                         Err(error) => return error.into(),
                     }
                 }
-                RecordOutcome::Read
+                RecordOutcome::READ
             }
             Content::Rib(rib) => {
-                let mut outcome = RecordOutcome::Read;
+                let (mut outcome, mut before) = (RecordOutcome::READ, Vec::new());
                 for entry in rib.entries() {
                     outcome = outcome.and(match entry {
                         Err(error) => error.into(),
                         Ok(entry) => match self.peers.get(usize::from(entry.peer_index)) {
                             None => Unreadable::NoSuchPeer(entry.peer_index).into(),
                             Some(peer) => {
-                                let peer = (peer.address, peer.asn);
+                                let key = (entry.peer_index, entry.path_id);
+                                let again = match before.contains(&key) {
+                                    true => Odd::Repeated.into(),
+                                    false => RecordOutcome::READ,
+                                };
+                                before.push(key);
                                 let mut body = Vec::new();
                                 entry.write_update(&mut body, rib.prefix, rib.add_path);
-                                self.update(peer, &body, form(true, rib.add_path))
+                                again.and(self.update(*peer, &body, form(true, rib.add_path)))
                             }
                         },
                     });
@@ -164,38 +178,37 @@ impl Model {
             Content::TableDump(route) => {
                 let mut body = Vec::new();
                 route.entry().write_update(&mut body, route.prefix, false);
-                self.update((route.peer, route.peer_asn), &body, form(false, false))
+                self.update((route.peer, route.peer_asn, 0), &body, form(false, false))
             }
             Content::Message(message) => match rutter_mrt::update(&message) {
                 Ok(Some(body)) => {
                     let session = &message.session;
                     let form = form(session.as4, message.add_path);
                     let before = message.local.then(|| self.routes.clone());
-                    let outcome = self.update((session.peer, session.peer_asn), body, form);
+                    let outcome = self.update((session.peer, session.peer_asn, 0), body, form);
                     // The collector's own messages are no routes of the peer.
                     self.routes = before.unwrap_or_else(|| std::mem::take(&mut self.routes));
                     outcome
                 }
-                Ok(None) => RecordOutcome::Read,
+                Ok(None) => RecordOutcome::READ,
                 Err(fault) => fault.into(),
             },
             Content::OldUpdate(update) => {
-                let peer = (update.session.peer, update.session.peer_asn);
+                let peer = (update.session.peer, update.session.peer_asn, 0);
                 self.update(peer, update.body, form(false, false))
             }
             Content::StateChange(change) => {
-                let peer = (change.session.peer, change.session.peer_asn);
+                let peer = (change.session.peer, change.session.peer_asn, 0);
                 if change.new != 6 {
-                    self.routes
-                        .retain(|(address, asn, ..), _| (*address, *asn) != peer);
+                    self.routes.retain(|(of, ..), _| *of != peer);
                 }
-                RecordOutcome::Read
+                RecordOutcome::READ
             }
-            Content::Other => RecordOutcome::Skipped(Skipped::Type(record.kind, record.subtype)),
+            Content::Other => Skipped::Type(record.kind, record.subtype).into(),
         }
     }
 
-    fn update(&mut self, peer: (IpAddr, Asn), body: &[u8], form: UpdateForm) -> RecordOutcome {
+    fn update(&mut self, peer: Peer, body: &[u8], form: UpdateForm) -> RecordOutcome {
         match self.reader.read(body, form) {
             Ok(update) => {
                 apply_update(peer, &update, &mut self.routes);
@@ -206,9 +219,9 @@ impl Model {
     }
 }
 
-fn apply_update((address, asn): (IpAddr, Asn), update: &UpdateRoutes<'_>, routes: &mut Routes) {
+fn apply_update(peer: Peer, update: &UpdateRoutes<'_>, routes: &mut Routes) {
     for (prefix, path_id) in update.withdrawn {
-        routes.remove(&(address, asn, *prefix, *path_id));
+        routes.remove(&(peer, *prefix, *path_id));
     }
     let parts = [
         (update.announced, update.next_hop),
@@ -217,7 +230,7 @@ fn apply_update((address, asn): (IpAddr, Asn), update: &UpdateRoutes<'_>, routes
     for (announced, next_hop) in parts {
         for (prefix, path_id) in announced {
             let columns = AttrColumns::new(&update.attributes, next_hop);
-            routes.insert((address, asn, *prefix, *path_id), columns);
+            routes.insert((peer, *prefix, *path_id), columns);
         }
     }
 }

@@ -204,8 +204,8 @@ impl<'a> Advertised<'a> {
             };
             let member = &mut self.members[of_family[family]];
             member.add_path[family] |= add_path;
-            if let RecordOutcome::Unreadable(fault) = member.fed.entry(&self.rib, &update, 0, None)
-            {
+            let outcome = member.fed.entry(&self.rib, &update, 0, None);
+            if let Some(fault) = outcome.unreadable() {
                 return Err(format!("{}: {fault}", route.prefix));
             }
         }
@@ -268,7 +268,7 @@ impl<'a> Advertised<'a> {
                     }
                     outcome
                 });
-                events.fold(RecordOutcome::Read, RecordOutcome::and)
+                events.fold(RecordOutcome::READ, RecordOutcome::and)
             });
             files::check_peers("--advertised", reader.peers().len())?;
             match failed.take() {
@@ -421,7 +421,7 @@ impl Member {
             PeerEvent::Down => self.fed.down(rib),
             PeerEvent::Listed { .. } | PeerEvent::Opened { .. } | PeerEvent::Established => {}
         }
-        RecordOutcome::Read
+        RecordOutcome::READ
     }
 }
 

@@ -383,7 +383,7 @@ Table members:
         for (route, path_id) in found.routes.iter().zip([1, 2, 1]) {
             route.write_update(&mut body, true);
             let update = reader.read(&body, form).unwrap();
-            assert_eq!(update.outcome, rutter_mrt::RecordOutcome::Read);
+            assert_eq!(update.outcome, rutter_mrt::RecordOutcome::READ);
             let all = [update.announced, update.mp_announced].concat();
             assert_eq!(all, [(route.prefix, path_id)]);
         }

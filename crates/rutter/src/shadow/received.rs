@@ -174,7 +174,7 @@ impl<'a> Received<'a> {
             if matches!(event, PeerEvent::Update(_)) {
                 *self.unmatched.entry(*peer).or_default() += 1;
             }
-            return RecordOutcome::Read;
+            return RecordOutcome::READ;
         };
         let (rib, fed) = (&self.table.rib, &mut self.peers[neighbor]);
         match event {
@@ -194,7 +194,7 @@ impl<'a> Received<'a> {
             PeerEvent::Down => fed.down(rib),
             PeerEvent::Established => {}
         }
-        RecordOutcome::Read
+        RecordOutcome::READ
     }
 
     /// Finds the neighbor of a peer: by address, or by AS once it has routes.

@@ -142,7 +142,7 @@ impl ShadowPeer {
                     "some of its {family} routes have path identifiers (RFC 7911) and others none, \
                      so withdrawals cannot be matched: name only files of one form"
                 ));
-                return RecordOutcome::Read;
+                return RecordOutcome::READ;
             }
         }
         self.apply(rib, update, unix_us)
@@ -171,7 +171,7 @@ impl ShadowPeer {
         }
         self.other_families += u64::from(has_others);
         if has_others && !has_carried {
-            return RecordOutcome::Read;
+            return RecordOutcome::READ;
         }
         if form != self.form || !self.is_up {
             self.form = form;
@@ -186,7 +186,7 @@ impl ShadowPeer {
         self.malformed += u64::from(faults.any(|fault| withdraws(fault.disposition())));
         match pushed.reset {
             Some(_) => Unreadable::Update.into(),
-            None => RecordOutcome::Read,
+            None => RecordOutcome::READ,
         }
     }
 

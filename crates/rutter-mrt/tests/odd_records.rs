@@ -1,0 +1,145 @@
+//! Odd records: each reader gets the same entries, and the report names each kind of finding.
+
+use std::cell::RefCell;
+use std::convert::Infallible;
+use std::fs;
+
+use rutter_mrt::{FilePeer, Input, PeerEvent, PeerReader, Progress, Reader, RecordOutcome};
+use rutter_mrt::{UpdateReader, find_files};
+use rutter_wire::mrt::Records;
+
+/// Decodes hex; white space is ignored.
+fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text
+        .bytes()
+        .filter(|b| !b.is_ascii_whitespace())
+        .map(|b| char::from(b).to_digit(16).expect("a hex digit") as u8)
+        .collect();
+    digits
+        .chunks(2)
+        .map(|pair| pair[0] << 4 | pair[1])
+        .collect()
+}
+
+fn record(kind: u16, subtype: u16, body: &[u8]) -> Vec<u8> {
+    let mut out = 1_600_000_000u32.to_be_bytes().to_vec();
+    out.extend(kind.to_be_bytes());
+    out.extend(subtype.to_be_bytes());
+    out.extend((body.len() as u32).to_be_bytes());
+    out.extend(body);
+    out
+}
+
+/// Two equal peers, as BIRD lists its own routes.
+const PEERS: &str =
+    "09090909 0000 0002 02 00000009 00000000 00000000 02 00000009 00000000 00000000";
+
+const ATTRIBUTES: &str = "400101 00 400206 0201 0000fbf5 400304 c0000201";
+
+/// A record of 10.23.1.0/24 with an entry for each peer and path identifier, or nothing.
+fn rib(subtype: u16, entries: &[(&str, &str)]) -> Vec<u8> {
+    let mut body = hex("00000000 18 0a1701");
+    body.extend((entries.len() as u16).to_be_bytes());
+    let attributes = hex(ATTRIBUTES);
+    for (peer, path_id) in entries {
+        body.extend(hex(&format!("{peer} 5f5e1000 {path_id}")));
+        body.extend((attributes.len() as u16).to_be_bytes());
+        body.extend(&attributes);
+    }
+    record(13, subtype, &body)
+}
+
+/// The peer of each route, and the outcome of the last record in words.
+fn read(bytes: &[u8]) -> (Vec<FilePeer>, Vec<String>) {
+    let (mut reader, mut updates) = (PeerReader::new(), UpdateReader::default());
+    let (mut peers, mut last) = (Vec::new(), RecordOutcome::READ);
+    for record in Records::new(bytes) {
+        last = reader.read(&record.unwrap(), |_, peer, event| match event {
+            PeerEvent::Update(update) => {
+                peers.push(*peer);
+                updates.read(update.body, update.form).unwrap().outcome
+            }
+            _ => RecordOutcome::READ,
+        });
+    }
+    let words = last.findings().iter().map(ToString::to_string);
+    (peers, words.collect())
+}
+
+const AGAIN: &str = "a peer has two routes of one path identifier, and the later one counts";
+
+#[test]
+fn each_entry_of_a_peer_index_table_is_a_peer() {
+    let table = record(13, 1, &hex(PEERS));
+    let both = rib(2, &[("0000", ""), ("0001", "")]);
+    let (peers, words) = read(&[table.clone(), both.clone(), table, both].concat());
+    assert!(words.is_empty(), "{words:?}");
+    let listed: Vec<u32> = peers.iter().map(|peer| peer.listed_before).collect();
+    assert_eq!(listed, [0, 1, 0, 1]);
+}
+
+#[test]
+fn a_route_that_occurs_again_is_noted() {
+    let table = record(13, 1, &hex(PEERS));
+    let read = |entries| read(&[table.clone(), entries].concat()).1;
+    let (one, two) = ("00000001", "00000002");
+    assert_eq!(read(rib(2, &[("0000", ""), ("0000", "")])), [AGAIN]);
+    assert_eq!(read(rib(8, &[("0000", one), ("0000", one)])), [AGAIN]);
+    assert!(read(rib(8, &[("0000", one), ("0000", two), ("0001", one)])).is_empty());
+}
+
+/// The notes about a file.
+fn report(name: &str, bytes: &[u8]) -> (Vec<String>, Result<(), String>) {
+    let path = std::env::temp_dir().join(format!("rutter-mrt-{name}-{}", std::process::id()));
+    fs::write(&path, bytes).unwrap();
+    let lines = RefCell::new(Vec::new());
+    let shown = |line: &str| {
+        let line = line.replace(&path.display().to_string(), "FILE");
+        lines.borrow_mut().push(line);
+    };
+    let mut reader = Reader::new(&Progress::new(), &shown);
+    let (mut peers, mut updates) = (PeerReader::new(), UpdateReader::default());
+    let inputs: Vec<Input> = find_files(std::slice::from_ref(&path)).unwrap();
+    let read = reader.read(&inputs[0], |record| {
+        Ok::<_, Infallible>(peers.read(record, |_, _, event| match event {
+            PeerEvent::Update(update) => updates.read(update.body, update.form).unwrap().outcome,
+            _ => RecordOutcome::READ,
+        }))
+    });
+    read.unwrap();
+    fs::remove_file(&path).unwrap();
+    let verdict = reader.verdict();
+    drop(reader);
+    (lines.into_inner(), verdict)
+}
+
+/// A multicast route, AS 0 in AGGREGATOR, and an unknown path segment in one UPDATE.
+#[test]
+fn a_record_counts_for_each_kind_of_finding() {
+    let attributes = hex("400101 00 400206 0901 0000fbf5 c00708 00000000 c0000209
+        800e0d 0001 02 04 c0000201 00 18 cb0071");
+    let mut body = hex("0000fbf5 0000fbf4 0000 0001 c000020b c0000201");
+    body.extend([0xff; 16]);
+    body.extend((23 + attributes.len() as u16).to_be_bytes());
+    body.extend([2, 0, 0]);
+    body.extend((attributes.len() as u16).to_be_bytes());
+    body.extend(attributes);
+    let (lines, verdict) = report("findings", &record(16, 4, &body));
+    let path = "AS_PATH: undefined path segment type (RFC 7606 §7.2)";
+    let aggregator = "AGGREGATOR: AS number 0 (RFC 7607 §2)";
+    let multicast = "UPDATE with IPv4 multicast routes";
+    let record = "FILE: MRT record at octet 0";
+    let one = "FILE: 1 of 1 records";
+    let expected = [
+        format!("error: {record}: {path}"),
+        format!("note: {record}: {aggregator}"),
+        format!("note: {record}: {multicast}"),
+        format!("error: {one} could not be read, or not completely: 1 × {path}"),
+        format!(
+            "note: {one} were read as they stand, although an RFC forbids it: 1 × {aggregator}"
+        ),
+        format!("note: {one} hold other things than IPv4 and IPv6 unicast routes: 1 × {multicast}"),
+    ];
+    assert_eq!(lines, expected);
+    assert!(verdict.is_err());
+}
