@@ -36,6 +36,10 @@ pub trait Backend: Send + Sync {
     }
     /// Returns the table, for look-ups.
     fn rib(&self) -> &Rib;
+    /// The time after which a page of a list ends, with as many rows as it has. A list without pages goes on.
+    fn page_time(&self) -> Duration {
+        Duration::from_millis(250)
+    }
     /// Explains a destination; `None` if the table does not have it.
     fn explain(&self, prefix: Prefix) -> Option<Explanation>;
     /// Explains a destination as if a neighbor announced a route with these attributes. `mp_next_hop` has the octets of

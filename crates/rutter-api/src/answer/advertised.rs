@@ -11,7 +11,9 @@ use rutter_rib::{
     SentRoute, Withheld,
 };
 
+use super::count_cursor::CountCursor;
 use super::page_cursor::PageCursor;
+use super::page_time::PageTime;
 use super::route_conditions::{Filter, selected_peers};
 use super::{Failure, RowWriter};
 use crate::convert::{Sources, route_row, sent_attributes_row, withheld_row};
@@ -75,11 +77,11 @@ enum Outcome {
 }
 
 /// The routes of one family for one client.
-#[derive(Default)]
-struct Counts {
-    prefixes: u64,
-    routes: u64,
-    withheld: BTreeMap<Withheld, u64>,
+#[derive(Clone, Default, Debug)]
+pub(super) struct Counts {
+    pub(super) prefixes: u64,
+    pub(super) routes: u64,
+    pub(super) withheld: BTreeMap<Withheld, u64>,
 }
 
 impl<'a> Walk<'a> {
@@ -124,9 +126,13 @@ impl<'a> Walk<'a> {
             next: next.map(|next| next.to_string()),
             ..Done::default()
         };
+        let mut time = PageTime::start(self.backend);
         for family in self.filter.families() {
             let mut next = start.start(family);
             while let Some(place) = next {
+                if pages.is_some() && time.is_over() {
+                    return Ok(cut(Some(PageCursor { family, place })));
+                }
                 let (found, continues) =
                     self.slice(family, place, limit.saturating_sub(rows.count()));
                 for one in &found {
@@ -209,20 +215,38 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Counts the routes of each client and family, and sends the counts.
+    /// Counts the routes of each client and family, and sends the counts that are complete when the page ends.
     fn count(&self, rows: &mut RowWriter<'_>) -> Result<Done, Failure> {
-        for family in self.filter.families() {
-            let mut counts: Vec<Counts> = self.clients.iter().map(|_| Counts::default()).collect();
-            let mut next = Some(DestinationPlace::default());
-            while let Some(place) = next {
-                next = self.visit(family, place, |destination| {
-                    for (client, counts) in self.clients.iter().zip(&mut counts) {
-                        counts.add(destination.to(client.id).filter(|route| self.wants(route)));
+        let pages = self.query.filter.after.as_deref();
+        let mut start = CountCursor::parse(pages.unwrap_or_default())?;
+        let mut time = PageTime::start(self.backend);
+        for client in &self.clients {
+            for family in self.filter.families() {
+                let from = CountCursor::start(start.as_ref(), client.id, family);
+                let Some((place, mut counts)) = from else {
+                    continue;
+                };
+                start = None;
+                let mut next = Some(place);
+                while let Some(place) = next {
+                    if pages.is_some() && time.is_over() {
+                        let (client, place) = (client.id, PageCursor { family, place });
+                        let next = CountCursor {
+                            client,
+                            place,
+                            counts,
+                        };
+                        return Ok(Done {
+                            truncated: true,
+                            next: Some(next.to_string()),
+                            ..Done::default()
+                        });
                     }
-                    ControlFlow::Continue(())
-                });
-            }
-            for (client, counts) in self.clients.iter().zip(counts) {
+                    next = self.visit(family, place, |destination| {
+                        counts.add(destination.to(client.id).filter(|route| self.wants(route)));
+                        ControlFlow::Continue(())
+                    });
+                }
                 let session = client.session.as_ref();
                 if session.is_some_and(|session| session.family(family).is_some()) {
                     let row = counts.row(self.sources.row(client.id), family);

@@ -21,8 +21,8 @@ pub(super) fn routers(backend: &dyn Backend, rows: &mut RowWriter<'_>) -> Result
 
 fn of(backend: &dyn Backend) -> Result<&dyn CollectorServices, Failure> {
     backend.collector_services().ok_or_else(|| {
-        Failure::refused(
-            "this daemon has no sinks and no BMP station; `rutter collect` starts one that has them",
-        )
+        let text = "only a collector has sinks and receives BMP from routers: `rutter collect` starts one. \
+                    `rutter show stations` lists the stations to which this daemon reports";
+        Failure::NotFound(text.to_owned())
     })
 }

@@ -6,6 +6,7 @@ use rutter_net::Prefix;
 use rutter_rib::{AttrSet, RouteView, Snapshot};
 
 use super::page_cursor::PageCursor;
+use super::page_time::PageTime;
 use super::route_conditions::Filter;
 use super::{Failure, RowWriter};
 use crate::convert::{Sources, attributes_row, findings_of, route_row};
@@ -19,7 +20,7 @@ pub(super) fn routes(
 ) -> Result<Done, Failure> {
     let snapshot = backend.snapshot();
     let sources = Sources::new(snapshot.peers());
-    each(&snapshot, filter, rows, |prefix, route, best| {
+    each(backend, &snapshot, filter, rows, |prefix, route, best| {
         Line::Route(Box::new(route_row(prefix, route, best, &sources)))
     })
 }
@@ -36,7 +37,7 @@ pub(super) fn rejected(
         rejected: true,
         ..filter.clone()
     };
-    each(&snapshot, &filter, rows, |prefix, route, _| {
+    each(backend, &snapshot, &filter, rows, |prefix, route, _| {
         Line::Rejected(Box::new(RejectedRow {
             findings: sources
                 .get(route.peer)
@@ -47,8 +48,9 @@ pub(super) fn rejected(
     })
 }
 
-/// Iterates over the snapshot and sends a line for each route that matches, up to the limit.
+/// Iterates over the snapshot and sends a line for each route that matches, up to the limit or the end of the page.
 fn each(
+    backend: &dyn Backend,
     snapshot: &Snapshot,
     wanted: &RouteFilter,
     rows: &mut RowWriter<'_>,
@@ -58,20 +60,23 @@ fn each(
     let limit = wanted.limit.unwrap_or(u64::MAX);
     let pages = wanted.after.as_deref();
     let start = PageCursor::parse(pages.unwrap_or_default())?;
+    let mut time = PageTime::start(backend);
     for family in filter.families() {
         let Some(first) = start.start(family) else {
             continue;
         };
         for (place, destination) in snapshot.destinations_from(family, first) {
-            if !filter.wants(destination.prefix) {
-                continue;
-            }
-            if pages.is_some() && rows.count() >= limit {
+            let is_wanted = filter.wants(destination.prefix);
+            let is_full = is_wanted && rows.count() >= limit;
+            if pages.is_some() && (is_full || time.is_over()) {
                 let next = PageCursor { family, place };
                 return Ok(Done {
                     next: Some(next.to_string()),
                     ..done(rows, true)
                 });
+            }
+            if !is_wanted {
+                continue;
             }
             for (i, route) in destination.routes.iter().enumerate() {
                 let best = i == 0 && route.reject.is_none();
@@ -113,14 +118,12 @@ pub(super) fn attribute_sets(
 /// Counts the routes of each attribute set. Interned sets are equal if and only if their blocks have the same address.
 fn count_sets(snapshot: &Snapshot) -> Vec<(AttrSet, u64)> {
     let mut sets: HashMap<usize, (AttrSet, u64)> = HashMap::new();
-    for family in rutter_net::Family::ALL {
-        for destination in snapshot.destinations(family) {
-            for route in &destination.routes {
-                sets.entry(route.attrs.block().as_ptr() as usize)
-                    .or_insert_with(|| (route.attrs.clone(), 0))
-                    .1 += 1;
-            }
-        }
+    for page in 0..snapshot.pages() {
+        snapshot.visit_page(page, |_, _, route| {
+            let address = route.attrs.block().as_ptr() as usize;
+            let set = sets.entry(address);
+            set.or_insert_with(|| (route.attrs.clone(), 0)).1 += 1;
+        });
     }
     sets.into_values().collect()
 }

@@ -2,6 +2,7 @@
 
 mod advertised;
 mod changes;
+mod page_time;
 mod world;
 
 use std::io::{Read as _, Write as _};

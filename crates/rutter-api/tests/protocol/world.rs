@@ -20,6 +20,8 @@ use rutter_wire::nlri::write_ipv4;
 
 /// A daemon without sockets.
 pub struct World {
+    /// The time of a page.
+    pub page_time: Duration,
     rib: Rib,
     peers: Vec<(PeerId, &'static str, u8)>,
 }
@@ -41,7 +43,11 @@ impl World {
         let peers = [("alpha", 1), ("beta", 2), ("gamma", 3)]
             .map(|(name, n)| (connect(&rib, name, n), name, n))
             .to_vec();
-        let world = World { rib, peers };
+        let world = World {
+            page_time: Duration::from_secs(3_600),
+            rib,
+            peers,
+        };
         world.announce(
             0,
             &[20001, 3333],
@@ -184,6 +190,10 @@ impl Backend for World {
 
     fn snapshot(&self) -> Snapshot {
         self.rib.snapshot()
+    }
+
+    fn page_time(&self) -> Duration {
+        self.page_time
     }
 
     fn rib(&self) -> &Rib {
