@@ -33,6 +33,29 @@ async function ask(path, parameters = {}) {
   return answer;
 }
 
+/** Asks for the first page with rows. A page may have none and lead to the next, because the daemon limits its time. */
+async function askPage(path, parameters = {}) {
+  const mine = turn;
+  let page = await ask(path, parameters);
+  while (page.rows.length === 0 && page.next !== undefined && mine === turn) {
+    page = await ask(path, { ...parameters, after: page.next });
+  }
+  return page;
+}
+
+/** Asks for the rows of all pages of a short list. */
+async function askAll(path) {
+  const mine = turn;
+  const rows = [];
+  let next;
+  do {
+    const page = await ask(path, { after: next });
+    rows.push(...page.rows);
+    next = page.next;
+  } while (next !== undefined && mine === turn);
+  return rows;
+}
+
 const count = (value) => numbers.format(value);
 const sum = (rows, key) => rows.reduce((total, row) => total + row[key], 0);
 const asn = (number) => `AS${number}`;
@@ -101,7 +124,7 @@ function communities(attributes) {
 
 /** Shows routes page by page. */
 async function routeList(caption, path, parameters) {
-  const first = await ask(path, { limit: 50, ...parameters });
+  const first = await askPage(path, { limit: 50, ...parameters });
   if (first.rows.length === 0) return h("p", {}, `${caption}: none.`);
   const columns = path === "rejected" ? [...ROUTE.slice(0, 3), REASONS]
     : path.startsWith("withheld/") ? [...ROUTE.slice(0, 3), WITHHELD] : ROUTE;
@@ -109,7 +132,7 @@ async function routeList(caption, path, parameters) {
   let next = first.next;
   const more = h("button", { type: "button", onclick: async () => {
     try {
-      const page = await ask(path, { limit: 200, ...parameters, after: next });
+      const page = await askPage(path, { limit: 200, ...parameters, after: next });
       list.add(page.rows);
       next = page.next;
       more.hidden = next === undefined;
@@ -166,9 +189,9 @@ function advertisedCounts(rows) {
 async function received(address) {
   const client = encodeURIComponent(address);
   const peer = (await ask(`peers/${client}`)).rows[0];
-  const counts = await ask(`advertised-count/${client}`);
+  const counts = await askAll(`advertised-count/${client}`);
   return [`What ${peer.name} receives`, h("p", {}, memberLink(peer), `, ${asn(peer.asn)}, ${peer.address}`),
-    counts.rows.length ? advertisedCounts(counts.rows) : h("p", {}, "The session is not established: nothing is sent."),
+    counts.length ? advertisedCounts(counts) : h("p", {}, "The session is not established: nothing is sent."),
     h("h2", {}, "Advertised routes"), await routeList("Routes as they are sent to this member", `advertised/${client}`, {}),
     h("h2", {}, "Withheld routes"), await routeList("Better routes that this member is not sent", `withheld/${client}`, {})];
 }

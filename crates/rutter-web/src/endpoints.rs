@@ -84,14 +84,17 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         path: "/api/v1/advertised-count/{client}",
         summary: "The number of routes that a client is sent, and of those that it is not sent, by reason.",
-        parameters: &[CLIENT],
+        parameters: &[CLIENT, AFTER],
         row: "advertised-count",
         role: Role::Read,
         request: |query| {
             Ok(Request::Advertised(AdvertisedQuery {
                 to: query.target(),
                 list: AdvertisedList::Count,
-                ..AdvertisedQuery::default()
+                filter: RouteFilter {
+                    after: Some(query.text("after").unwrap_or_default()),
+                    ..RouteFilter::default()
+                },
             }))
         },
     },
@@ -174,6 +177,14 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
         row: "router",
         role: Role::Monitor,
         request: |_| Ok(Request::Routers),
+    },
+    Endpoint {
+        path: "/api/v1/stations",
+        summary: "The BMP stations to which the daemon reports.",
+        parameters: &[],
+        row: "station",
+        role: Role::Monitor,
+        request: |_| Ok(Request::Stations),
     },
 ];
 

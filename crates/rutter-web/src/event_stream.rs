@@ -119,10 +119,10 @@ impl EventStream {
         };
         // A browser that connects again sends the same parameters, and the header.
         let after = match last_id {
-            Some(id) => Some(id.trim().parse().map_err(|_| {
+            Some(id) if !id.trim().is_empty() => Some(id.trim().parse().map_err(|_| {
                 Problem::bad(format!("Last-Event-ID: `{id}` is no id of this stream"))
             })?),
-            None => query.value("after")?,
+            _ => query.value("after")?,
         };
         let rib = responder.backend.rib();
         let reader = ChangeReader::open(rib, filter, after, unix_us()).map_err(failed)?;
@@ -153,7 +153,8 @@ impl EventStream {
                     "oldest": lost.oldest,
                     "detail": "this client was too slow, or came back too late: changes were lost. Read the table again, and connect without an id",
                 });
-                Some(format!("event: lagged\ndata: {data}\n\n").into_bytes())
+                // The empty id makes a browser forget its place. It would come back to it, and be refused again.
+                Some(format!("id:\nevent: lagged\ndata: {data}\n\n").into_bytes())
             }
         }
     }

@@ -7,11 +7,14 @@
 //! GET /birdwatcher/…          ─► Question ─► rutter_api::answer ─► BIRD's names, a page at a time
 //! GET /metrics                ─► rutter_api::prometheus
 //! ```
-//! One thread serves the connections, and a few threads compute answers from snapshots. Routing waits for none of them.
+//! One thread serves the connections, and a few threads compute answers from snapshots. Routing waits for none of them, and
+//! the networks of clients take turns.
 //! Everything that a client can use is limited: connections, requests a second, the time of a request, the bytes of an
 //! answer, and the bytes that wait for slow readers. See `docs/api.md`.
 
 mod answer_body;
+mod answer_threads;
+mod basic_password;
 mod birdwatcher;
 mod byte_budget;
 mod endpoint;

@@ -9,11 +9,11 @@ use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use rutter_api::{Backend, prometheus};
 use rutter_config::access::Role;
 use rutter_limits::{ConnectionLimits, RequestRate};
-use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
 use crate::answer_body::{AnswerBody, parts, whole};
-use crate::birdwatcher::{self, BirdwatcherSettings, Question};
+use crate::answer_threads::{AnswerThreads, Work};
+use crate::birdwatcher::{self, BirdwatcherSettings, Reply};
 use crate::byte_budget::{ByteBudget, CountedBody};
 use crate::endpoints::ENDPOINTS;
 use crate::event_stream::{self, EventClient, EventStream};
@@ -23,7 +23,7 @@ use crate::open_connections::OpenConnection;
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::roles::Rules;
-use crate::route_pages::RoutePages;
+use crate::route_pages::{self, PageReader, RoutePages};
 use crate::{Site, openapi};
 
 /// Answers requests.
@@ -32,8 +32,7 @@ pub(crate) struct Responder {
     pub(crate) site: Site,
     pub(crate) rate: RequestRate,
     pub(crate) waiting: ByteBudget,
-    /// The answers that are computed or wait for a thread. An answer whose client has gone still counts until it ends.
-    pub(crate) answers: Arc<Semaphore>,
+    pub(crate) threads: AnswerThreads,
     /// The tokens and their roles.
     pub(crate) rules: Rules,
     /// The places of clients that read the stream of changes.
@@ -47,12 +46,6 @@ pub(crate) struct From {
     pub(crate) source: IpAddr,
     pub(crate) progress: Arc<OpenConnection>,
 }
-
-/// The largest number of answers that are computed or wait for a thread.
-pub(crate) const ANSWERS: usize = 64;
-
-/// The longest time to compute an answer.
-const ANSWER_TIME: Duration = Duration::from_secs(30);
 
 /// A looking glass that reads the interface of birdwatcher asks for many lists at once. It waits for its turn so long.
 const LONGEST_TURN: Duration = Duration::from_secs(30);
@@ -115,7 +108,7 @@ impl Responder {
         }
         let (path, query) = (request.uri().path(), request.uri().query());
         let needed = match bird {
-            Some(_) => Role::Read,
+            Some(_) => route_pages::ROLE,
             None => role_of(path),
         };
         let authorization = request.headers().get(header::AUTHORIZATION);
@@ -133,14 +126,15 @@ impl Responder {
         }
         allowed?;
         match (self.site, bird) {
-            (Site::Metrics, _) if path == "/metrics" => self.metrics().await,
+            (Site::Metrics, _) if path == "/metrics" => self.metrics(from.source).await,
             (Site::Metrics, _) => Err(Problem::new(
                 StatusCode::NOT_FOUND,
                 "the metrics are at /metrics",
             )),
             (Site::LookingGlass, Some((settings, rest))) => {
-                let query = query.unwrap_or_default().to_owned();
-                self.birdwatcher(settings, rest, query, from.progress).await
+                let asked = (rest, query.unwrap_or_default().to_owned());
+                let authorization = authorization.cloned();
+                self.birdwatcher(settings, asked, authorization, from).await
             }
             (Site::LookingGlass, None) if path == event_stream::PATH => {
                 let last_id = request.headers().get("last-event-id");
@@ -148,7 +142,7 @@ impl Responder {
                 let authorization = authorization.cloned();
                 self.events(query.unwrap_or_default(), last_id, authorization, from)
             }
-            (Site::LookingGlass, None) => self.file_or_page(path, query).await,
+            (Site::LookingGlass, None) => self.file_or_page(path, query, from.source).await,
         }
     }
 
@@ -167,26 +161,32 @@ impl Responder {
         Ok(())
     }
 
+    /// Answers a question of birdwatcher's interface: the rest of the path, and the parameters.
     async fn birdwatcher(
         self: Arc<Self>,
         settings: BirdwatcherSettings,
-        path: String,
-        query: String,
-        progress: Arc<OpenConnection>,
+        (path, query): (String, String),
+        authorization: Option<HeaderValue>,
+        from: From,
     ) -> Result<Content, Problem> {
         let this = Arc::clone(&self);
-        let (json, list) = self
-            .compute(move || {
-                let backend = &*this.backend;
-                match Question::read(&path, &query, settings.reasons, backend)? {
-                    Question::Routes(mut list) => Ok((list.next_part(backend)?, Some(list))),
-                    question => Ok((birdwatcher::answer(question, backend)?, None)),
-                }
-            })
+        let reply = move || birdwatcher::reply(&path, &query, settings.reasons, &*this.backend);
+        let reply = self
+            .threads
+            .compute(Work::Short, from.source, reply)
             .await?;
-        let body = match list.filter(|list| !list.is_complete()) {
-            None => self.counted(json)?,
-            Some(list) => parts(RoutePages::new(self, json, list), progress),
+        let list = match reply {
+            Reply::Whole(json) => return Ok((JSON, self.counted(json)?)),
+            Reply::List(list) => list,
+        };
+        let reader = PageReader {
+            address: from.source,
+            authorization,
+        };
+        let mut pages = RoutePages::begin(Arc::clone(&self), reader, list).await?;
+        let body = match pages.take_whole() {
+            Some(json) => self.counted(json)?,
+            None => parts(pages, from.progress),
         };
         Ok((JSON, body))
     }
@@ -212,11 +212,10 @@ impl Responder {
         Ok((event_stream::KIND, parts(stream, from.progress)))
     }
 
-    async fn metrics(self: Arc<Self>) -> Result<Content, Problem> {
+    async fn metrics(self: Arc<Self>, client: IpAddr) -> Result<Content, Problem> {
         let this = Arc::clone(&self);
-        let text = self
-            .compute(move || Ok(prometheus::render(&*this.backend).into_bytes()))
-            .await?;
+        let text = move || Ok(prometheus::render(&*this.backend).into_bytes());
+        let text = self.threads.compute(Work::Short, client, text).await?;
         let kind = "text/plain; version=0.0.4; charset=utf-8";
         Ok((kind, self.counted(text)?))
     }
@@ -225,6 +224,7 @@ impl Responder {
         self: Arc<Self>,
         path: &str,
         query: Option<&str>,
+        client: IpAddr,
     ) -> Result<Content, Problem> {
         if let Some(file) = FILES.iter().find(|file| file.path == path) {
             return Ok((file.kind, whole(CountedBody::fixed(file.bytes))));
@@ -246,33 +246,10 @@ impl Responder {
         let query = Query::new(endpoint.path, endpoint.parameters, target, query)?;
         let request = (endpoint.request)(&query)?;
         let this = Arc::clone(&self);
-        let json = self.compute(move || page(&request, &*this.backend)).await?;
+        let kind = Work::of(&request);
+        let json = move || page(&request, &*this.backend);
+        let json = self.threads.compute(kind, client, json).await?;
         Ok((JSON, self.counted(json)?))
-    }
-
-    /// Computes an answer on a thread that may wait.
-    async fn compute<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
-    ) -> Result<T, Problem> {
-        let busy = || {
-            let detail = "the daemon is busy: try again in a few seconds";
-            Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
-        };
-        let permit = Arc::clone(&self.answers).try_acquire_owned();
-        let permit = permit.map_err(|_| busy())?;
-        let answer = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
-            work()
-        });
-        match tokio::time::timeout(ANSWER_TIME, answer).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(_)) => Err(Problem::new(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "the answer failed: the log has the reason",
-            )),
-            Err(_) => Err(busy()),
-        }
     }
 
     fn counted(&self, bytes: Vec<u8>) -> Result<AnswerBody, Problem> {
@@ -320,8 +297,14 @@ fn refusal(problem: &Problem, form: ErrorForm) -> Response<AnswerBody> {
     let headers = response.headers_mut();
     match problem.status {
         StatusCode::UNAUTHORIZED => {
-            let scheme = HeaderValue::from_static("Bearer");
-            headers.insert(header::WWW_AUTHENTICATE, scheme);
+            // The second makes a browser ask for the token.
+            for scheme in [
+                "Bearer",
+                "Basic realm=\"Rutter: any user, the token as password\"",
+            ] {
+                let scheme = HeaderValue::from_static(scheme);
+                headers.append(header::WWW_AUTHENTICATE, scheme);
+            }
         }
         StatusCode::METHOD_NOT_ALLOWED => {
             headers.insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));

@@ -6,26 +6,31 @@ use hyper::StatusCode;
 use hyper::header::HeaderValue;
 use rutter_config::access::{AccessRules, Role, bearer};
 
+use crate::basic_password::basic_password;
 use crate::problem::Problem;
 
-/// The role of a client with this header `Authorization`.
-fn role(access: &AccessRules, authorization: Option<&HeaderValue>) -> Result<Role, Problem> {
-    let Some(value) = authorization else {
-        return Ok(access.anonymous);
+/// The role of a client with this header `Authorization`; and whether a token gives it.
+///
+/// Another kind of authorization, or the password of another server, may be meant for a proxy: it counts as none.
+fn role(
+    access: &AccessRules,
+    authorization: Option<&HeaderValue>,
+) -> Result<(Role, bool), Problem> {
+    let anonymous = access.anonymous;
+    let Some(header) = authorization.and_then(|value| value.to_str().ok()) else {
+        return Ok((anonymous, false));
     };
-    let token = value.to_str().ok().and_then(bearer).ok_or_else(|| {
-        Problem::new(
-            StatusCode::UNAUTHORIZED,
-            "write the header as `Authorization: Bearer TOKEN`",
-        )
-    })?;
-    let found = access.find(token.as_bytes()).ok_or_else(|| {
-        Problem::new(
-            StatusCode::UNAUTHORIZED,
-            "nobody has this token: ask the operator for another",
-        )
-    })?;
-    Ok(found.role.max(access.anonymous))
+    let found = match bearer(header) {
+        Some(token) => Some(access.find(token.as_bytes()).ok_or_else(|| {
+            Problem::new(
+                StatusCode::UNAUTHORIZED,
+                "nobody has this token: ask the operator for another",
+            )
+        })?),
+        None => basic_password(header).and_then(|password| access.find(&password)),
+    };
+    let of_token = found.map(|token| (token.role.max(anonymous), true));
+    Ok(of_token.unwrap_or((anonymous, false)))
 }
 
 /// The access rules in force.
@@ -47,18 +52,18 @@ impl Rules {
         needed: Role,
     ) -> Result<(), Problem> {
         let access = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let role = role(&access, authorization)?;
+        let (role, has_token) = role(&access, authorization)?;
         if role >= needed {
             return Ok(());
         }
-        Err(match authorization.is_some() {
+        Err(match has_token {
             true => Problem::new(
                 StatusCode::FORBIDDEN,
                 "the role of this token does not include this path",
             ),
             false => Problem::new(
                 StatusCode::UNAUTHORIZED,
-                "this path needs a token: send the header `Authorization: Bearer TOKEN`",
+                "this path needs a token: send the header `Authorization: Bearer TOKEN`, or the token as the password",
             ),
         })
     }
@@ -94,11 +99,18 @@ mod tests {
         let abc = "Bearer abc";
         assert_eq!(status(abc, Role::Monitor), Ok(()));
         assert_eq!(status(abc, Role::Read), Err(StatusCode::FORBIDDEN));
-        for other in ["Bearer abd", "Basic abc", ""] {
+        // The passwords `abc` and `abd` of a user.
+        let (basic, wrong) = ("Basic dXNlcjphYmM=", "basic dXNlcjphYmQ=");
+        assert_eq!(status(basic, Role::Monitor), Ok(()));
+        assert_eq!(status(basic, Role::Read), Err(StatusCode::FORBIDDEN));
+        for other in ["Bearer abd", "Basic abc", wrong, "Digest abc", ""] {
             assert_eq!(status(other, Role::Monitor), Err(StatusCode::UNAUTHORIZED));
         }
         rules.set(AccessRules::open());
-        assert_eq!(status("", Role::Read), Ok(()));
+        // A proxy may pass on what was meant for itself.
+        for other in ["", basic, wrong, "Basic =", "Digest abc"] {
+            assert_eq!(status(other, Role::Read), Ok(()), "{other}");
+        }
         assert_eq!(
             status("Bearer abd", Role::Read),
             Err(StatusCode::UNAUTHORIZED)

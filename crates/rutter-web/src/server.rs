@@ -16,17 +16,19 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use rutter_api::Backend;
 use rutter_config::access::AccessRules;
 use rutter_limits::{ConnectionLimits, ConnectionSlot, LimitReached, LogRateLimit, RequestRate};
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
+use crate::answer_threads::{AnswerThreads, THREADS};
 use crate::birdwatcher::BirdwatcherSettings;
 use crate::byte_budget::ByteBudget;
 use crate::event_stream;
 use crate::open_connections::{OpenConnection, OpenConnections};
-use crate::responder::{ANSWERS, From, Responder};
+use crate::responder::{From, Responder};
 use crate::roles::Rules;
 use crate::tls::{Certificate, TlsFiles};
 
@@ -66,8 +68,6 @@ pub struct WebServer {
 
 /// The largest number of connections, and of those from one network.
 const CONNECTIONS: (usize, usize) = (512, 64);
-/// The threads that compute answers.
-const WORKERS: usize = 4;
 /// The longest time for a request head, also between two requests.
 const HEAD_TIME: Duration = Duration::from_secs(15);
 /// A connection ends after this time. A client that reads nothing holds its answer no longer.
@@ -78,6 +78,8 @@ const LAST_ANSWER_TIME: Duration = Duration::from_secs(10);
 const LOOK_FOR_READERS_EVERY: Duration = Duration::from_secs(10);
 /// The bytes of all answers in memory.
 const WAITING_BYTES: usize = 64 << 20;
+/// The bytes that the kernel keeps for a client that does not read, about: without a limit it takes megabytes.
+const SEND_BUFFER: usize = 256 << 10;
 /// The largest request head, bytes.
 const LONGEST_HEAD: usize = 16 << 10;
 
@@ -99,7 +101,7 @@ impl WebServer {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
-            .max_blocking_threads(WORKERS)
+            .max_blocking_threads(THREADS)
             .thread_name("web-answer")
             .on_thread_start(settings.on_thread_start)
             .build()?;
@@ -108,7 +110,7 @@ impl WebServer {
             site: settings.site,
             rate: RequestRate::new(settings.requests_per_second),
             waiting: ByteBudget::new(WAITING_BYTES),
-            answers: Arc::new(Semaphore::new(ANSWERS)),
+            threads: AnswerThreads::new(),
             rules: Rules::new(settings.access),
             event_clients: event_stream::places(),
             birdwatcher: settings.birdwatcher.into(),
@@ -196,6 +198,7 @@ async fn accept(
         match accepted {
             Ok((stream, from)) => match acquire(&limits, &open, from.ip()).await {
                 Ok(slot) => {
+                    let _ = SockRef::from(&stream).set_send_buffer_size(SEND_BUFFER);
                     let place = Place {
                         connection: open.add(from.ip()),
                         open: Arc::clone(&open),

@@ -16,7 +16,7 @@ use rutter_api::{Backend, units};
 use serde_json::{Value, json};
 
 use crate::problem::Problem;
-pub(crate) use question::Question;
+use question::Question;
 pub(crate) use route_list::RouteList;
 
 /// How the interface of birdwatcher is served.
@@ -40,21 +40,33 @@ pub enum ReasonNumbers {
 /// A looking glass may keep an answer for so long, seconds.
 const KEEP_S: u64 = 60;
 
-/// Answers a question whose answer is no list of routes. Blocks while it computes.
-pub(crate) fn answer(question: Question, backend: &dyn Backend) -> Result<Vec<u8>, Problem> {
-    let (name, value) = match question {
+/// The answer to a question.
+pub(crate) enum Reply {
+    /// All of it.
+    Whole(Vec<u8>),
+    /// A list of routes or their number, which is made in parts.
+    List(Box<RouteList>),
+}
+
+/// Answers a question: the path below that of the interface, and the parameters. Blocks while it computes.
+pub(crate) fn reply(
+    path: &str,
+    query: &str,
+    numbers: ReasonNumbers,
+    backend: &dyn Backend,
+) -> Result<Reply, Problem> {
+    let (name, value) = match Question::read(path, query, numbers, backend)? {
         Question::Status => ("status", status(backend)),
         Question::Protocols { with_pipes } => ("protocols", protocols::full(backend, with_pipes)),
         Question::ProtocolsShort => ("protocols", protocols::short(backend)),
         Question::Symbols(kind) => ("symbols", protocols::symbols(backend, kind)),
-        Question::Count(list) => ("routes", json!(list.count(backend)?)),
         Question::Nothing { is_count: true } => ("routes", json!(0)),
         Question::Nothing { is_count: false } => ("routes", json!([])),
-        Question::Routes(_) => unreachable!("lists of routes are sent page by page"),
+        Question::Routes(list) => return Ok(Reply::List(list)),
     };
     let mut answer = envelope();
     answer[name] = value;
-    Ok(answer.to_string().into_bytes())
+    Ok(Reply::Whole(answer.to_string().into_bytes()))
 }
 
 /// The members that each answer has.

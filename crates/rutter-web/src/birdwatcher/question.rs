@@ -25,10 +25,8 @@ pub(crate) enum Question {
     ProtocolsShort,
     /// The names of tables and protocols, or of one kind.
     Symbols(Option<&'static str>),
-    /// A list of routes.
+    /// A list of routes, or their number.
     Routes(Box<RouteList>),
-    /// The number of routes of a list.
-    Count(Box<RouteList>),
     /// The routes that a pipe filters, or their number: there are none.
     Nothing { is_count: bool },
 }
@@ -61,7 +59,7 @@ impl Question {
             ["symbols", "protocols"] => Question::Symbols(Some("protocol")),
             ["routes", "pipe", "filtered"] => Question::Nothing { is_count: false },
             ["routes", "pipe", "filtered", "count"] => Question::Nothing { is_count: true },
-            ["routes", "count", rest @ ..] => Question::Count(Box::new(reader.count(rest)?)),
+            ["routes", "count", rest @ ..] => reader.routes(reader.count(rest)?.counted()),
             ["routes", "prefix"] => {
                 let mut pairs = percent::query_pairs(query);
                 let pair = pairs.find(|(name, _)| name == "prefix");

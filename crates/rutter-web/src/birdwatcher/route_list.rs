@@ -10,15 +10,18 @@ use super::reasons::{OWN_ROUTE, reject_community, withheld_community};
 use super::route_row::{ShownRoute, write};
 use super::sessions::SessionNames;
 use super::{ReasonNumbers, envelope};
+use crate::answer_threads::Work;
 use crate::json_page::{LONGEST_ANSWER, failed};
 use crate::problem::Problem;
 
-/// A list of routes that is being sent.
+/// A list of routes that is being sent, or counted.
 pub(crate) struct RouteList {
     request: Request,
     wanted: Wanted,
     numbers: ReasonNumbers,
     state: State,
+    /// The routes so far, if only their number is sent.
+    count: Option<u64>,
 }
 
 /// The rows of the request that belong to the list.
@@ -53,11 +56,26 @@ const PAGE: u64 = 500;
 impl RouteList {
     pub(super) fn new(request: Request, wanted: Wanted, numbers: ReasonNumbers) -> Self {
         RouteList {
-            request: with_place(request, String::new()),
+            request: with_place(request, String::new(), Some(PAGE)),
             wanted,
             numbers,
             state: State::New,
+            count: None,
         }
+    }
+
+    /// Sends the number of routes only.
+    pub(super) fn counted(self) -> Self {
+        RouteList {
+            request: with_place(self.request, String::new(), None),
+            count: Some(0),
+            ..self
+        }
+    }
+
+    /// The kind of work of its pages.
+    pub(crate) fn work(&self) -> Work {
+        Work::of(&self.request)
     }
 
     /// Returns whether the last page was returned.
@@ -65,12 +83,24 @@ impl RouteList {
         matches!(self.state, State::Complete)
     }
 
-    /// Computes the next part of the JSON text. Blocks.
+    /// Computes the next part of the JSON text. A part without a route is a space, so that the client sees progress.
+    /// Blocks.
     ///
     /// # Errors
     ///
     /// The list cannot begin, or it cannot go on because its neighbor was removed.
     pub(crate) fn next_part(&mut self, backend: &dyn Backend) -> Result<Vec<u8>, Problem> {
+        let mut json = match self.count {
+            Some(count) => self.next_count(count, backend)?,
+            None => self.next_rows(backend)?,
+        };
+        if json.is_empty() && !self.is_complete() {
+            json.push(b' ');
+        }
+        Ok(json)
+    }
+
+    fn next_rows(&mut self, backend: &dyn Backend) -> Result<Vec<u8>, Problem> {
         let mut json = Vec::new();
         let mut context = match std::mem::replace(&mut self.state, State::Complete) {
             State::Complete => return Ok(json),
@@ -100,7 +130,7 @@ impl RouteList {
         };
         match next {
             Some(place) => {
-                self.request = with_place(self.request.clone(), place);
+                self.request = with_place(self.request.clone(), place, Some(PAGE));
                 self.state = State::Continues(context);
             }
             None => json.extend_from_slice(b"]}"),
@@ -108,15 +138,23 @@ impl RouteList {
         Ok(json)
     }
 
-    /// Counts the routes of the list. Blocks.
-    pub(super) fn count(self, backend: &dyn Backend) -> Result<u64, Problem> {
+    /// Counts the routes of the next page. The last part is the answer.
+    fn next_count(&mut self, count: u64, backend: &dyn Backend) -> Result<Vec<u8>, Problem> {
         let mut counter = Counter {
             wanted: &self.wanted,
-            routes: 0,
+            routes: count,
         };
-        let request = without_place(self.request);
-        rutter_api::answer(&request, backend, &mut counter).map_err(failed)?;
-        Ok(counter.routes)
+        let done = rutter_api::answer(&self.request, backend, &mut counter).map_err(failed)?;
+        let routes = counter.routes;
+        self.count = Some(routes);
+        if let Some(place) = done.next {
+            self.request = with_place(self.request.clone(), place, None);
+            return Ok(Vec::new());
+        }
+        self.state = State::Complete;
+        let mut answer = envelope();
+        answer["routes"] = routes.into();
+        Ok(answer.to_string().into_bytes())
     }
 
     /// Returns a row as a route, if the list has it.
@@ -185,20 +223,12 @@ fn received(row: &RouteRow, reason: Option<(u32, u32)>, asn: u32) -> ShownRoute<
     }
 }
 
-/// Returns the request for the page from this place on.
-fn with_place(mut request: Request, place: String) -> Request {
+/// Returns the request for the page from this place on, with so many rows or as many as its time allows.
+fn with_place(mut request: Request, place: String, rows: Option<u64>) -> Request {
     if let Request::Routes(filter) = &mut request {
-        (filter.limit, filter.after) = (Some(PAGE), Some(place));
+        (filter.limit, filter.after) = (rows, Some(place));
     } else if let Request::Advertised(query) = &mut request {
-        (query.filter.limit, query.filter.after) = (Some(PAGE), Some(place));
-    }
-    request
-}
-
-/// Returns the request for all pages.
-fn without_place(mut request: Request) -> Request {
-    if let Request::Routes(filter) = &mut request {
-        (filter.limit, filter.after) = (None, None);
+        (query.filter.limit, query.filter.after) = (rows, Some(place));
     }
     request
 }
