@@ -7,6 +7,7 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use rutter_limits::{ConnectionLimits, ConnectionSlot, LogRateLimit};
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Sleep, sleep};
@@ -17,6 +18,8 @@ use tonic::transport::server::Connected;
 const CONNECTIONS: (usize, usize) = (256, 64);
 /// A client that sends nothing for this time is closed. It has to answer pings more often than that.
 const SILENCE: Duration = Duration::from_secs(60);
+/// The bytes that the kernel keeps for a client that does not read, about: without a limit it takes megabytes.
+const SEND_BUFFER: usize = 256 << 10;
 /// The pause after a connection that could not be accepted.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -56,6 +59,7 @@ impl Connections {
         match self.limits.acquire(address.ip()) {
             Ok(place) => {
                 let _ = stream.set_nodelay(true);
+                let _ = SockRef::from(&stream).set_send_buffer_size(SEND_BUFFER);
                 Some(Connection {
                     stream,
                     peer: Peer(address),

@@ -35,9 +35,7 @@ impl ControlService {
             ));
         };
         let caller = permit(&request, Role::Control)?;
-        daemon
-            .ask_for(&caller.name, make(request.into_inner())?)
-            .await
+        daemon.ask_for(&caller, make(request.into_inner())?).await
     }
 }
 

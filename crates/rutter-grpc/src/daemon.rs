@@ -1,18 +1,25 @@
 //! Requests to the daemon, over its socket.
 
 use std::io;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use rutter_api::{Client, Done, ErrorReason, Line, Request};
-use tokio::sync::Semaphore;
+use rutter_limits::FairQueue;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tonic::{Code, Status};
 
-/// The largest number of answers that are read from the daemon at a time. It has 28 places for clients of other users.
-pub(crate) const ANSWERS: usize = 12;
+use crate::admission::Caller;
+
+/// The pages of lists that are read from the daemon at a time, in all and for the clients of one network. It has 28 places for
+/// clients of other users.
+const LISTS: (usize, usize) = (8, 4);
+/// The other answers that are read at a time.
+const SHORT: (usize, usize) = (4, 2);
+/// The largest number of answers that are read at a time.
+pub(crate) const ANSWERS: usize = LISTS.0 + SHORT.0;
 /// The rows of the largest answer. A page ends with a whole destination, which has at most 1,024 paths of a neighbor.
 const MOST_ROWS: usize = 20_000;
 /// A daemon that has not answered by then hangs. The server itself ends a call later, and says less.
@@ -25,7 +32,8 @@ const LONGEST_MESSAGE: usize = 2_000;
 /// A daemon, and the places of requests to it.
 pub(crate) struct Daemon {
     socket: PathBuf,
-    places: Arc<Semaphore>,
+    lists: FairQueue,
+    short: FairQueue,
     /// The longest time until an answer is complete.
     patience: Duration,
     /// The code of a request that the daemon refuses.
@@ -47,7 +55,7 @@ impl Daemon {
     /// A daemon that is asked whether it still answers. Clients do not take this place.
     pub(crate) fn for_health(socket: PathBuf, patience: Duration) -> Self {
         Daemon {
-            places: Arc::new(Semaphore::new(1)),
+            short: FairQueue::new(1, 1),
             patience,
             ..Daemon::for_reading(socket)
         }
@@ -61,24 +69,45 @@ impl Daemon {
     fn new(socket: PathBuf, refused: Code) -> Self {
         Daemon {
             socket,
-            places: Arc::new(Semaphore::new(ANSWERS)),
+            lists: FairQueue::new(LISTS.0, LISTS.1),
+            short: FairQueue::new(SHORT.0, SHORT.1),
             patience: PATIENCE,
             refused,
         }
     }
 
-    /// Reads the answer to a request.
+    /// Reads the answer to a request of this server itself.
     pub(crate) async fn ask(&self, request: Request) -> Result<Answer, Status> {
-        self.answer(request, None).await
+        let own = Ipv4Addr::LOCALHOST.into();
+        self.answer(request, own, None).await
     }
 
-    /// As [`Daemon::ask`], for a user that the audit log of the daemon names.
-    pub(crate) async fn ask_for(&self, user: &str, request: Request) -> Result<Answer, Status> {
-        self.answer(request, Some(user.to_owned())).await
+    /// Reads the answer to a request of a client at this address.
+    pub(crate) async fn ask_from(
+        &self,
+        client: IpAddr,
+        request: Request,
+    ) -> Result<Answer, Status> {
+        self.answer(request, client, None).await
     }
 
-    async fn answer(&self, request: Request, user: Option<String>) -> Result<Answer, Status> {
-        let answer = timeout(self.patience, self.answer_at_last(request, user));
+    /// As [`Daemon::ask_from`], for a user that the audit log of the daemon names.
+    pub(crate) async fn ask_for(
+        &self,
+        caller: &Caller,
+        request: Request,
+    ) -> Result<Answer, Status> {
+        let user = Some(caller.name.clone());
+        self.answer(request, caller.address, user).await
+    }
+
+    async fn answer(
+        &self,
+        request: Request,
+        client: IpAddr,
+        user: Option<String>,
+    ) -> Result<Answer, Status> {
+        let answer = timeout(self.patience, self.answer_at_last(request, client, user));
         let late = |_| Status::deadline_exceeded(silence(&self.socket, self.patience));
         answer.await.map_err(late)?
     }
@@ -87,10 +116,14 @@ impl Daemon {
     async fn answer_at_last(
         &self,
         request: Request,
+        client: IpAddr,
         user: Option<String>,
     ) -> Result<Answer, Status> {
-        let place = Arc::clone(&self.places).acquire_owned().await;
-        let place = place.map_err(|_| Status::unavailable("this server is stopping"))?;
+        let queue = match request {
+            Request::Routes(_) | Request::Rejected(_) | Request::Advertised(_) => &self.lists,
+            _ => &self.short,
+        };
+        let place = queue.acquire(client).await;
         let (socket, patience, refused) = (self.socket.clone(), self.patience, self.refused);
         let reading = spawn_blocking(move || {
             // A client that cancels its call keeps the place until the daemon has answered.

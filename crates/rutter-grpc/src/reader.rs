@@ -8,7 +8,7 @@ use rutter_limits::ConnectionLimits;
 use tokio::sync::mpsc;
 use tonic::{Request, Response, Status};
 
-use crate::admission::permit;
+use crate::admission::{Caller, permit};
 use crate::daemon::{Answer, Daemon};
 use crate::messages::{advertised, change, explain, lookup, required, route};
 use crate::v1;
@@ -36,8 +36,8 @@ impl ReaderService {
         }
     }
 
-    async fn ask(&self, request: rutter_api::Request) -> Result<Answer, Status> {
-        self.daemon.ask(request).await
+    async fn ask(&self, caller: &Caller, request: rutter_api::Request) -> Result<Answer, Status> {
+        self.daemon.ask_from(caller.address, request).await
     }
 }
 
@@ -87,8 +87,8 @@ impl v1::reader_server::Reader for ReaderService {
         &self,
         request: Request<v1::GetStatusRequest>,
     ) -> Result<Response<v1::Status>, Status> {
-        permit(&request, Role::Monitor)?;
-        let answer = self.ask(rutter_api::Request::Status).await?;
+        let caller = permit(&request, Role::Monitor)?;
+        let answer = self.ask(&caller, rutter_api::Request::Status).await?;
         reply(one_row!(answer, Status)?)
     }
 
@@ -96,8 +96,8 @@ impl v1::reader_server::Reader for ReaderService {
         &self,
         request: Request<v1::ListPeersRequest>,
     ) -> Result<Response<v1::ListPeersResponse>, Status> {
-        permit(&request, Role::Monitor)?;
-        let answer = self.ask(rutter_api::Request::Peers).await?;
+        let caller = permit(&request, Role::Monitor)?;
+        let answer = self.ask(&caller, rutter_api::Request::Peers).await?;
         reply(v1::ListPeersResponse {
             peers: rows!(answer, Peer),
         })
@@ -107,9 +107,11 @@ impl v1::reader_server::Reader for ReaderService {
         &self,
         request: Request<v1::GetPeerRequest>,
     ) -> Result<Response<v1::GetPeerResponse>, Status> {
-        permit(&request, Role::Monitor)?;
+        let caller = permit(&request, Role::Monitor)?;
         let peer = required("peer", request.into_inner().peer)?;
-        let answer = self.ask(rutter_api::Request::Peer { peer }).await?;
+        let answer = self
+            .ask(&caller, rutter_api::Request::Peer { peer })
+            .await?;
         reply(v1::GetPeerResponse {
             peers: rows!(answer, Peer),
         })
@@ -119,8 +121,8 @@ impl v1::reader_server::Reader for ReaderService {
         &self,
         request: Request<v1::ListSourcesRequest>,
     ) -> Result<Response<v1::ListSourcesResponse>, Status> {
-        permit(&request, Role::Monitor)?;
-        let answer = self.ask(rutter_api::Request::Sources).await?;
+        let caller = permit(&request, Role::Monitor)?;
+        let answer = self.ask(&caller, rutter_api::Request::Sources).await?;
         reply(v1::ListSourcesResponse {
             sources: rows!(answer, Source),
         })
@@ -130,9 +132,11 @@ impl v1::reader_server::Reader for ReaderService {
         &self,
         request: Request<v1::ListRoutesRequest>,
     ) -> Result<Response<v1::ListRoutesResponse>, Status> {
-        permit(&request, Role::Read)?;
+        let caller = permit(&request, Role::Read)?;
         let filter = page(request.into_inner())?;
-        let answer = self.ask(rutter_api::Request::Routes(filter)).await?;
+        let answer = self
+            .ask(&caller, rutter_api::Request::Routes(filter))
+            .await?;
         reply(v1::ListRoutesResponse {
             next: answer.done.next.unwrap_or_default(),
             routes: rows!(answer, Route),
@@ -143,9 +147,11 @@ impl v1::reader_server::Reader for ReaderService {
         &self,
         request: Request<v1::ListRoutesRequest>,
     ) -> Result<Response<v1::ListRejectedResponse>, Status> {
-        permit(&request, Role::Read)?;
+        let caller = permit(&request, Role::Read)?;
         let filter = page(request.into_inner())?;
-        let answer = self.ask(rutter_api::Request::Rejected(filter)).await?;
+        let answer = self
+            .ask(&caller, rutter_api::Request::Rejected(filter))
+            .await?;
         reply(v1::ListRejectedResponse {
             next: answer.done.next.unwrap_or_default(),
             routes: rows!(answer, Rejected),
@@ -156,9 +162,9 @@ impl v1::reader_server::Reader for ReaderService {
         &self,
         request: Request<v1::ListAdvertisedRequest>,
     ) -> Result<Response<v1::ListAdvertisedResponse>, Status> {
-        permit(&request, Role::Read)?;
+        let caller = permit(&request, Role::Read)?;
         let asked = advertised::request(request.into_inner(), AdvertisedList::Routes)?;
-        let answer = self.ask(asked).await?;
+        let answer = self.ask(&caller, asked).await?;
         reply(v1::ListAdvertisedResponse {
             next: answer.done.next.unwrap_or_default(),
             routes: rows!(answer, Advertised),
@@ -169,9 +175,9 @@ impl v1::reader_server::Reader for ReaderService {
         &self,
         request: Request<v1::ListAdvertisedRequest>,
     ) -> Result<Response<v1::ListWithheldResponse>, Status> {
-        permit(&request, Role::Read)?;
+        let caller = permit(&request, Role::Read)?;
         let asked = advertised::request(request.into_inner(), AdvertisedList::Withheld)?;
-        let answer = self.ask(asked).await?;
+        let answer = self.ask(&caller, asked).await?;
         reply(v1::ListWithheldResponse {
             next: answer.done.next.unwrap_or_default(),
             routes: rows!(answer, Withheld),
@@ -182,21 +188,29 @@ impl v1::reader_server::Reader for ReaderService {
         &self,
         request: Request<v1::CountAdvertisedRequest>,
     ) -> Result<Response<v1::CountAdvertisedResponse>, Status> {
-        permit(&request, Role::Read)?;
-        let asked = advertised::count_request(request.into_inner())?;
-        let answer = self.ask(asked).await?;
-        reply(v1::CountAdvertisedResponse {
-            counts: rows!(answer, AdvertisedCount),
-        })
+        let caller = permit(&request, Role::Read)?;
+        let message = request.into_inner();
+        let (mut counts, mut after) = (Vec::new(), Some(String::new()));
+        // A count has many pages. Other clients get their turns between two of them.
+        while let Some(place) = after {
+            let asked = advertised::count_request(message.clone(), place)?;
+            let answer = self.ask(&caller, asked).await?;
+            after = answer.done.next.clone();
+            let rows: Vec<v1::AdvertisedCount> = rows!(answer, AdvertisedCount);
+            counts.extend(rows);
+        }
+        reply(v1::CountAdvertisedResponse { counts })
     }
 
     async fn get_route(
         &self,
         request: Request<v1::GetRouteRequest>,
     ) -> Result<Response<v1::GetRouteResponse>, Status> {
-        permit(&request, Role::Read)?;
+        let caller = permit(&request, Role::Read)?;
         let target = required("target", request.into_inner().target)?;
-        let answer = self.ask(rutter_api::Request::Route { target }).await?;
+        let answer = self
+            .ask(&caller, rutter_api::Request::Route { target })
+            .await?;
         reply(v1::GetRouteResponse {
             routes: rows!(answer, Route),
         })
@@ -206,9 +220,9 @@ impl v1::reader_server::Reader for ReaderService {
         &self,
         request: Request<v1::ExplainRequest>,
     ) -> Result<Response<v1::Explanation>, Status> {
-        permit(&request, Role::Read)?;
+        let caller = permit(&request, Role::Read)?;
         let asked = explain::request(request.into_inner())?;
-        let answer = self.ask(asked).await?;
+        let answer = self.ask(&caller, asked).await?;
         reply(one_row!(answer, Explain)?)
     }
 
@@ -216,9 +230,9 @@ impl v1::reader_server::Reader for ReaderService {
         &self,
         request: Request<v1::LookupRequest>,
     ) -> Result<Response<v1::LookupResponse>, Status> {
-        permit(&request, Role::Read)?;
+        let caller = permit(&request, Role::Read)?;
         let asked = lookup::request(request.into_inner())?;
-        let answer = self.ask(asked).await?;
+        let answer = self.ask(&caller, asked).await?;
         reply(v1::LookupResponse {
             results: rows!(answer, Lookup),
         })

@@ -1,8 +1,8 @@
 //! Routes as a client is sent them, and routes that it is not sent.
 
 use rutter_api::{
-    AdvertisedCountRow, AdvertisedList, AdvertisedQuery, AdvertisedRow, Request, WithheldCountRow,
-    WithheldReasonRow, WithheldRouteRow,
+    AdvertisedCountRow, AdvertisedList, AdvertisedQuery, AdvertisedRow, Request, RouteFilter,
+    WithheldCountRow, WithheldReasonRow, WithheldRouteRow,
 };
 use tonic::Status;
 
@@ -28,12 +28,18 @@ pub(crate) fn request(
     }))
 }
 
-/// Returns the request for the numbers of routes.
-pub(crate) fn count_request(message: v1::CountAdvertisedRequest) -> Result<Request, Status> {
+/// Returns the request for the numbers of routes, from this place on.
+pub(crate) fn count_request(
+    message: v1::CountAdvertisedRequest,
+    after: String,
+) -> Result<Request, Status> {
     Ok(Request::Advertised(AdvertisedQuery {
         to: required("to", message.to)?,
         list: AdvertisedList::Count,
-        ..AdvertisedQuery::default()
+        filter: RouteFilter {
+            after: Some(after),
+            ..RouteFilter::default()
+        },
     }))
 }
 
