@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 
 use crate::arguments::{Bench, BenchArgs, Special};
 use crate::baseline_writer;
@@ -26,6 +26,11 @@ use crate::scenario;
 use crate::speaker::{Counters, Offer};
 use crate::under_load::{self, Scene};
 use crate::workload::{Named, Settings, Workload, read_prefix_file};
+
+/// The command with its options and subcommands, for its help pages.
+pub fn command() -> clap::Command {
+    BenchArgs::command()
+}
 
 /// Runs `rutter bench` with the arguments after `bench`. `Ok(false)`: a run failed or was not exact.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Result<bool, String> {

@@ -32,8 +32,13 @@ fn helps(command: &mut Command, name: &str, out: &mut Vec<(String, String)>) {
         command.render_long_help().to_string(),
     ));
     for sub in command.get_subcommands_mut() {
-        // The other program has the help of these commands.
-        if crate::other_program::command(sub.get_name().as_ref()).is_some() {
+        // The bench reads its own options.
+        if sub.get_name() == "bench" {
+            *sub = bench();
+        }
+        // Another program has the help of these commands.
+        let is_elsewhere = crate::other_program::command(sub.get_name().as_ref()).is_some();
+        if is_elsewhere || sub.is_hide_set() || sub.get_name() == "help" {
             continue;
         }
         let name = format!("{name} {}", sub.get_name());
@@ -43,6 +48,16 @@ fn helps(command: &mut Command, name: &str, out: &mut Vec<(String, String)>) {
 
 fn command() -> Command {
     let mut command = Cli::command().term_width(100);
+    command.build();
+    command
+}
+
+fn bench() -> Command {
+    let command = rutter_bench::cli::command();
+    let mut command = command
+        .name("bench")
+        .bin_name("rutter bench")
+        .term_width(100);
     command.build();
     command
 }
