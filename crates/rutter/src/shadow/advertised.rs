@@ -11,7 +11,7 @@ use rutter_mrt::{
     FilePeer, FileUpdate, Input, PeerEvent, PeerReader, RecordOutcome, UpdateFamilies, UpdateForm,
 };
 use rutter_net::{Asn, Family, PerFamily};
-use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportRule, ImportSettings};
+use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy};
 use rutter_rib::{FamilyInfo, Monitored, PeerId, PeerKind, Rib, RibConfig, TooManyNeighbors, View};
 use rutter_wire::bmp::PeerType;
 
@@ -86,14 +86,7 @@ impl<'a> Advertised<'a> {
             table,
             own_asn: config.asn,
         };
-        let import = Arc::new(ImportPolicy::new(ImportSettings {
-            rule: ImportRule::Collect,
-            enforce_first_as: false,
-            reject_as_loop: false,
-            reject_as_set: false,
-            graceful_shutdown: false,
-            ..ImportSettings::default()
-        }));
+        let import = Arc::new(ImportPolicy::collecting());
         for argument in arguments {
             let source = source(table, argument)?;
             advertised.read(&source, &import)?;
