@@ -51,10 +51,11 @@ lint:
 unit:
 	$(CARGO) test --workspace --locked --no-fail-fast
 
-# Runs Rutter with BIRD, FRR, GoBGP, OpenBGPD and ExaBGP on loopback, and compares every route.
+# Runs Rutter with BIRD, FRR, GoBGP, OpenBGPD and ExaBGP on loopback, and compares every route. ARGS go to tools/interop
+# (`ARGS="--jobs 2"` starts fewer test programs at a time).
 interop:
 	$(CARGO) test --workspace --locked --no-run
-	RUTTER_BIN=$(RUTTER_BIN) $(CARGO) test --workspace --locked --no-fail-fast --test 'interop-*'
+	CARGO=$(CARGO) RUTTER_BIN=$(RUTTER_BIN) tools/interop $(ARGS)
 
 # Builds the examples too: without them some dependencies get other features and are built again.
 docs:
