@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc::Sender;
+use std::time::Duration;
 
 use rutter_api::{Line, Request, RouteFilter, RouteRow};
 
@@ -45,6 +46,9 @@ pub enum Found {
 /// The number of routes of a member that are shown.
 pub const LIMIT: u64 = 1_000;
 
+/// The longest wait for routes: the daemon may search its whole table for the first one.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Finds the answer in a thread.
 pub fn ask(socket: &Path, question: Question, events: &Sender<Event>) {
     let (socket, events) = (socket.to_owned(), events.clone());
@@ -64,7 +68,8 @@ fn find(socket: &Path, question: &Question) -> Result<Found, String> {
                 limit: Some(LIMIT),
                 ..RouteFilter::default()
             };
-            let lines = rows(socket, Request::Routes(filter)).map_err(|why| why.to_string())?;
+            let lines =
+                rows(socket, Request::Routes(filter), PATIENCE).map_err(|why| why.to_string())?;
             let routes = lines.into_iter().filter_map(|line| match line {
                 Line::Route(row) => Some(*row),
                 _ => None,

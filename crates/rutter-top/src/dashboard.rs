@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use rutter_api::units::timestamp;
 use rutter_api::{LogRow, RouteRow};
 
 use crate::answers::{Answer, Found, Question};
@@ -77,8 +78,8 @@ impl Tab {
 /// A view that the user opened.
 #[derive(Debug)]
 pub struct View {
-    /// What it shows.
-    pub question: Question,
+    /// The question that it answers, or none for a line of the log.
+    pub question: Option<Question>,
     /// Its content, once the answer is here.
     pub content: Option<Result<Found, String>>,
     /// The selected or first visible row.
@@ -167,7 +168,7 @@ impl Dashboard {
     fn answer(&mut self, answer: Answer) {
         let mut views = self.views.iter_mut();
         // A view that the user closed has no place for its answer.
-        if let Some(view) = views.find(|view| view.question == answer.question) {
+        if let Some(view) = views.find(|view| view.question.as_ref() == Some(&answer.question)) {
             view.content = Some(answer.result);
         }
     }
@@ -253,11 +254,20 @@ impl Dashboard {
                     rejected: member.rejected > 0,
                 }
             }
+            None if self.tab == Tab::Log => {
+                let row = self.log.get(self.selected)?;
+                self.views.push(View {
+                    question: None,
+                    content: Some(Ok(Found::Text(whole_line(row)))),
+                    row: 0,
+                });
+                return None;
+            }
             None => return None,
             Some(view) => Question::Explain(view.selected_route()?.prefix.to_string()),
         };
         self.views.push(View {
-            question: question.clone(),
+            question: Some(question.clone()),
             content: None,
             row: 0,
         });
@@ -267,7 +277,7 @@ impl Dashboard {
     /// Goes from a member's rejected routes to all of them, to its session, and back.
     fn toggle_rejected(&mut self) -> Option<Question> {
         let view = self.views.last_mut()?;
-        let next = match &view.question {
+        let next = match view.question.as_ref()? {
             Question::Routes {
                 member,
                 rejected: true,
@@ -283,7 +293,7 @@ impl Dashboard {
             Question::Explain(_) => return None,
         };
         *view = View {
-            question: next.clone(),
+            question: Some(next.clone()),
             content: None,
             row: 0,
         };
@@ -319,6 +329,15 @@ impl Dashboard {
             }
         }
     }
+}
+
+/// A line of the log, which may be longer than the screen is wide.
+fn whole_line(row: &LogRow) -> Vec<String> {
+    let mut lines = vec![format!("{}  {}", timestamp(row.unix_us), row.level)];
+    lines.extend(row.peer.as_ref().map(|peer| format!("session {peer}")));
+    lines.push(String::new());
+    lines.extend(row.message.lines().map(str::to_owned));
+    lines
 }
 
 /// The lines of the log that are kept.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 use std::sync::mpsc::Sender;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ratatui::crossterm::event::KeyEvent;
 use rutter_api::{Client, Line, LogRow, MemoryRow, PeerRow, Request, SourceRow, StatusRow};
@@ -32,6 +32,8 @@ pub enum Event {
 pub struct Sample {
     /// When it was read.
     pub at: Instant,
+    /// The same moment, in microseconds since 1970.
+    pub unix_us: u64,
     /// The process.
     pub status: StatusRow,
     /// All sessions.
@@ -76,7 +78,7 @@ pub fn sample(socket: &Path) -> io::Result<Sample> {
         Request::Memory,
         Request::Sources,
     ] {
-        for line in rows(socket, request)? {
+        for line in rows(socket, request, PATIENCE)? {
             match line {
                 Line::Status(row) => status = Some(*row),
                 Line::Peer(row) => peers.push(*row),
@@ -88,6 +90,9 @@ pub fn sample(socket: &Path) -> io::Result<Sample> {
     }
     Ok(Sample {
         at: Instant::now(),
+        unix_us: SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_micros() as u64),
         status: status.ok_or_else(|| io::Error::other("the daemon sent no status"))?,
         peers,
         memory,
@@ -98,17 +103,30 @@ pub fn sample(socket: &Path) -> io::Result<Sample> {
 /// Returns the rows of an answer.
 ///
 /// # Errors
-/// If the daemon does not answer, or refuses the request.
-pub fn rows(socket: &Path, request: Request) -> io::Result<Vec<Line>> {
+/// If the daemon does not answer for so long, or refuses the request.
+pub fn rows(socket: &Path, request: Request, patience: Duration) -> io::Result<Vec<Line>> {
     let mut rows = Vec::new();
-    for line in Client::connect(socket)?.call(request)? {
-        match line? {
+    let client = Client::connect(socket)?;
+    client.set_patience(patience)?;
+    for line in client.call(request).map_err(in_words)? {
+        match line.map_err(in_words)? {
             Line::Done(_) => break,
             Line::Error { message, .. } => return Err(io::Error::other(message)),
             row => rows.push(row),
         }
     }
     Ok(rows)
+}
+
+/// The error of a wait that ended without an answer has words of its own.
+fn in_words(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => io::Error::new(
+            io::ErrorKind::TimedOut,
+            "the daemon accepts connections only; is its process stopped?",
+        ),
+        _ => error,
+    }
 }
 
 /// Follows the log. A daemon that ended may come back.
@@ -129,5 +147,7 @@ fn follow_log(socket: &Path, events: &Sender<Event>) {
     }
 }
 
+/// The longest wait for the state of the daemon.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// The wait before the log is followed again.
 const AGAIN: Duration = Duration::from_secs(2);

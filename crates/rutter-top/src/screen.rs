@@ -1,16 +1,19 @@
 //! Draws the dashboard.
 
+mod columns;
+
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style, Stylize as _};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Clear, Paragraph, Row, Sparkline, Table, TableState, Tabs};
+use ratatui::widgets::{Block, Clear, Paragraph, Sparkline, Table, TableState, Tabs, Wrap};
 use rutter_api::units::{bytes, duration, grouped, plural, timestamp};
 use rutter_api::{LogRow, RouteRow, SourceRow};
 
 use crate::answers::{Found, LIMIT, Question};
 use crate::dashboard::{Dashboard, Tab, View};
 use crate::member_table::Member;
+use columns::{Cells, Column, cut_line, fit, text, whole, width_of};
 
 /// Draws everything, and notes how many rows fit.
 pub fn draw(frame: &mut Frame, dashboard: &mut Dashboard) {
@@ -28,15 +31,16 @@ pub fn draw(frame: &mut Frame, dashboard: &mut Dashboard) {
         Some(view) => draw_view(frame, body, view),
         None => draw_tab(frame, body, dashboard),
     }
-    frame.render_widget(keys(dashboard), foot);
+    frame.render_widget(keys(dashboard, foot.width.into()), foot);
     if dashboard.shows_help {
         draw_help(frame, body);
     }
 }
 
 fn draw_head(frame: &mut Frame, area: Rect, dashboard: &Dashboard) {
+    let chart = if area.width < WIDTH_FOR_CHART { 0 } else { 40 };
     let [left, right] =
-        Layout::horizontal([Constraint::Min(50), Constraint::Length(40)]).areas(area);
+        Layout::horizontal([Constraint::Min(0), Constraint::Length(chart)]).areas(area);
     let Some(sample) = &dashboard.sample else {
         return frame.render_widget("waiting for the daemon …", left);
     };
@@ -82,7 +86,13 @@ fn draw_head(frame: &mut Frame, area: Rect, dashboard: &Dashboard) {
         )),
     ];
     lines.extend(notice(dashboard));
-    frame.render_widget(Paragraph::new(lines), left);
+    let lines = lines
+        .into_iter()
+        .map(|line| cut_line(line, left.width.into()));
+    frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), left);
+    if chart == 0 {
+        return;
+    }
     // The newest samples that fit, at the right edge.
     let width = usize::from(right.width.saturating_sub(2));
     let skip = dashboard.updates.len().saturating_sub(width);
@@ -95,10 +105,12 @@ fn draw_head(frame: &mut Frame, area: Rect, dashboard: &Dashboard) {
 
 /// The line that needs the operator's attention, if any.
 fn notice(dashboard: &Dashboard) -> Option<Line<'_>> {
-    let status = &dashboard.sample.as_ref()?.status;
+    let sample = dashboard.sample.as_ref()?;
+    let status = &sample.status;
     let bad = |text: String| Some(Line::from(text.fg(BAD)));
     if let Some(why) = &dashboard.lost {
-        return bad(format!("the daemon does not answer: {why}"));
+        let since = timestamp(sample.unix_us);
+        return bad(format!("no answer since {since}: {why}"));
     }
     if dashboard.is_paused {
         return Some(Line::from("paused: p goes on".fg(Color::Yellow)));
@@ -132,18 +144,17 @@ fn draw_tab(frame: &mut Frame, area: Rect, dashboard: &Dashboard) {
 }
 
 /// A table with a heading, a title and a selected row.
-fn table<'a>(
+fn table(
     frame: &mut Frame,
     area: Rect,
     title: String,
-    columns: &[(&'a str, Constraint)],
-    rows: Vec<Row<'a>>,
+    columns: &[Column],
+    rows: Vec<Cells>,
     selected: usize,
 ) {
-    let heading = Row::new(columns.iter().map(|(name, _)| *name)).style(Modifier::BOLD);
-    let widths = columns.iter().map(|(_, width)| *width);
-    let table = Table::new(rows, widths)
-        .header(heading)
+    let fitted = fit(columns, rows, usize::from(area.width.saturating_sub(2)));
+    let table = Table::new(fitted.rows, fitted.widths)
+        .header(fitted.heading.style(Modifier::BOLD))
         .block(Block::bordered().title(title))
         .row_highlight_style(Style::new().reversed());
     let mut state = TableState::new().with_selected(selected);
@@ -161,30 +172,30 @@ fn draw_members(frame: &mut Frame, area: Rect, dashboard: &Dashboard) {
         title.push_str(&format!("with /{}{cursor} ", dashboard.filter));
     }
     let columns = [
-        ("name", Constraint::Min(16)),
-        ("AS", Constraint::Length(10)),
-        ("address", Constraint::Length(24)),
-        ("state", Constraint::Length(11)),
-        ("since", Constraint::Length(8)),
-        ("accepted", Constraint::Length(10)),
-        ("rejected", Constraint::Length(9)),
-        ("upd/s", Constraint::Length(7)),
-        ("in/s", Constraint::Length(8)),
-        ("out/s", Constraint::Length(8)),
-        ("unsent", Constraint::Length(8)),
+        text("name", 16, 0),
+        whole("AS", 10, 0),
+        whole("address", 24, 6),
+        whole("state", 11, 0),
+        whole("since", 8, 2),
+        whole("accepted", 10, 0),
+        whole("rejected", 9, 1),
+        whole("upd/s", 7, 3),
+        whole("in/s", 8, 7),
+        whole("out/s", 8, 8),
+        whole("unsent", 8, 5),
     ];
     let rows = dashboard.members.iter().map(member_row).collect();
     table(frame, area, title, &columns, rows, dashboard.selected);
 }
 
-fn member_row(member: &Member) -> Row<'static> {
+fn member_row(member: &Member) -> Cells {
     let session = &member.row.session;
     let style = match (member.is_up(), session.catching_up) {
         (false, _) => Style::new().fg(BAD),
         (true, true) => Style::new().fg(Color::Yellow),
         (true, false) => Style::new(),
     };
-    Row::new([
+    let cells = vec![
         session.name.clone(),
         session.asn.to_string(),
         session.address.to_string(),
@@ -196,8 +207,8 @@ fn member_row(member: &Member) -> Row<'static> {
         bytes(member.received_s),
         bytes(member.sent_s),
         bytes(session.unsent_bytes),
-    ])
-    .style(style)
+    ];
+    (cells, style)
 }
 
 fn draw_sources(frame: &mut Frame, area: Rect, dashboard: &Dashboard) {
@@ -208,53 +219,51 @@ fn draw_sources(frame: &mut Frame, area: Rect, dashboard: &Dashboard) {
         _ => " sources of outside data ".to_owned(),
     };
     let columns = [
-        ("name", Constraint::Length(8)),
-        ("location", Constraint::Min(24)),
-        ("state", Constraint::Length(9)),
-        ("entries", Constraint::Length(11)),
-        ("age", Constraint::Length(8)),
-        (
-            "last error, or data that wait to be accepted",
-            Constraint::Min(30),
-        ),
+        whole("name", 8, 0),
+        text("location", 24, 2),
+        whole("state", 9, 0),
+        whole("entries", 11, 0),
+        whole("age", 8, 0),
+        text("last error, or data that wait to be accepted", 30, 1),
     ];
     table(frame, area, title, &columns, rows, dashboard.selected);
 }
 
-fn source_row(row: &SourceRow) -> Row<'_> {
+fn source_row(row: &SourceRow) -> Cells {
     let style = match row.state.as_str() {
         "live" => Style::new(),
         "starting" => Style::new().fg(Color::Yellow),
         _ => Style::new().fg(BAD),
     };
     let problem = row.refused.as_ref().or(row.last_error.as_ref());
-    Row::new([
+    let cells = vec![
         row.name.clone(),
         row.location.clone(),
         row.state.clone(),
         grouped(row.entries),
         row.age_s.map(duration).unwrap_or_default(),
         problem.cloned().unwrap_or_default(),
-    ])
-    .style(style)
+    ];
+    (cells, style)
 }
 
 fn draw_memory(frame: &mut Frame, area: Rect, dashboard: &Dashboard) {
     let memory = dashboard.sample.iter().flat_map(|sample| &sample.memory);
     let rows = memory.map(|row| {
         let each = row.bytes.checked_div(row.count).unwrap_or(0);
-        Row::new([
+        let cells = vec![
             row.what.clone(),
             grouped(row.count),
             bytes(row.bytes),
             grouped(each),
-        ])
+        ];
+        (cells, Style::new())
     });
     let columns = [
-        ("purpose", Constraint::Min(30)),
-        ("count", Constraint::Length(14)),
-        ("memory", Constraint::Length(10)),
-        ("bytes each", Constraint::Length(12)),
+        text("purpose", 20, 0),
+        whole("count", 14, 0),
+        whole("memory", 10, 0),
+        whole("bytes each", 12, 1),
     ];
     let title = " memory by purpose ".to_owned();
     table(
@@ -271,39 +280,40 @@ fn draw_log(frame: &mut Frame, area: Rect, dashboard: &Dashboard) {
     let rows: Vec<_> = dashboard.log.iter().map(log_row).collect();
     // At the last line the picture follows the log.
     let columns = [
-        ("time", Constraint::Length(24)),
-        ("level", Constraint::Length(5)),
-        ("session", Constraint::Length(18)),
-        ("message", Constraint::Min(30)),
+        whole("time", 24, 1),
+        whole("level", 5, 0),
+        text("session", 18, 0),
+        text("message", 30, 0),
     ];
-    let title = " log ".to_owned();
+    let title = " log; Enter shows the whole line ".to_owned();
     table(frame, area, title, &columns, rows, dashboard.selected);
 }
 
-fn log_row(row: &LogRow) -> Row<'_> {
+fn log_row(row: &LogRow) -> Cells {
     let style = match row.level.as_str() {
         "error" => Style::new().fg(BAD),
         "warn" => Style::new().fg(Color::Yellow),
         _ => Style::new(),
     };
-    Row::new([
+    let cells = vec![
         timestamp(row.unix_us),
         row.level.clone(),
         row.peer.clone().unwrap_or_default(),
         row.message.clone(),
-    ])
-    .style(style)
+    ];
+    (cells, style)
 }
 
 fn draw_view(frame: &mut Frame, area: Rect, view: &View) {
     let title = match &view.question {
-        Question::Routes {
+        None => " line of the log ".to_owned(),
+        Some(Question::Routes {
             member,
             rejected: true,
-        } => format!(" rejected routes of {member} "),
-        Question::Routes { member, .. } => format!(" routes of {member} "),
-        Question::Session(member) => format!(" session with {member} "),
-        Question::Explain(prefix) => format!(" why {prefix} is as it is "),
+        }) => format!(" rejected routes of {member} "),
+        Some(Question::Routes { member, .. }) => format!(" routes of {member} "),
+        Some(Question::Session(member)) => format!(" session with {member} "),
+        Some(Question::Explain(prefix)) => format!(" why {prefix} is as it is "),
     };
     match &view.content {
         None => frame.render_widget(
@@ -311,7 +321,7 @@ fn draw_view(frame: &mut Frame, area: Rect, view: &View) {
             area,
         ),
         Some(Err(why)) => {
-            let text = Paragraph::new(why.as_str().fg(BAD));
+            let text = Paragraph::new(why.as_str().fg(BAD)).wrap(Wrap { trim: false });
             frame.render_widget(text.block(Block::bordered().title(title)), area);
         }
         Some(Ok(Found::Text(lines))) => {
@@ -319,7 +329,7 @@ fn draw_view(frame: &mut Frame, area: Rect, view: &View) {
                 .iter()
                 .skip(view.row)
                 .map(|line| Line::from(line.as_str()));
-            let text = Paragraph::new(visible.collect::<Vec<_>>());
+            let text = Paragraph::new(visible.collect::<Vec<_>>()).wrap(Wrap { trim: false });
             frame.render_widget(text.block(Block::bordered().title(title)), area);
         }
         Some(Ok(Found::Routes(routes))) => draw_routes(frame, area, title, routes, view.row),
@@ -332,15 +342,15 @@ fn draw_routes(frame: &mut Frame, area: Rect, title: String, routes: &[RouteRow]
         false => String::new(),
     };
     let columns = [
-        ("prefix", Constraint::Length(24)),
-        ("best", Constraint::Length(4)),
-        ("next hop", Constraint::Length(24)),
-        ("AS path", Constraint::Min(20)),
-        ("rejected", Constraint::Min(20)),
+        whole("prefix", 24, 0),
+        whole("best", 4, 2),
+        whole("next hop", 24, 3),
+        text("AS path", 20, 0),
+        text("rejected", 20, 1),
     ];
     let rows = routes.iter().map(|route| {
         let rejected = route.rejected.as_ref();
-        let row = Row::new([
+        let cells = vec![
             route.prefix.to_string(),
             if route.best { "best" } else { "" }.to_owned(),
             route
@@ -352,10 +362,10 @@ fn draw_routes(frame: &mut Frame, area: Rect, title: String, routes: &[RouteRow]
             rejected
                 .map(|reject| reject.name.clone())
                 .unwrap_or_default(),
-        ]);
+        ];
         match rejected {
-            Some(_) => row.style(Style::new().fg(BAD)),
-            None => row,
+            Some(_) => (cells, Style::new().fg(BAD)),
+            None => (cells, Style::new()),
         }
     });
     table(
@@ -368,24 +378,50 @@ fn draw_routes(frame: &mut Frame, area: Rect, title: String, routes: &[RouteRow]
     );
 }
 
-/// The keys of the present view.
-fn keys(dashboard: &Dashboard) -> Line<'static> {
-    let text = match dashboard.views.last().map(|view| &view.question) {
-        _ if dashboard.is_typing => "type a name, address or AS number   Enter: keep   Esc: all",
-        None if dashboard.tab == Tab::Sessions => {
-            "↑↓ select   Enter: routes   s: sort   /: find   p: pause   Tab: next   ?: help   q: quit"
+/// The keys of the present view, as many as fit. The last two, help and the end, are dropped last.
+fn keys(dashboard: &Dashboard, width: usize) -> Line<'static> {
+    let mut parts: Vec<_> = match dashboard.views.last() {
+        _ if dashboard.is_typing => {
+            vec![
+                "type a name, address or AS number",
+                "Enter: keep",
+                "Esc: all",
+            ]
         }
-        None => "↑↓ select   p: pause   Tab: next   ?: help   q: quit",
-        Some(Question::Routes { .. }) => {
-            "↑↓ select   Enter: explain   a: rejected, all, session   Esc: back   q: quit"
+        None => {
+            let open: &[_] = match dashboard.tab {
+                Tab::Sessions => &["Enter: routes", "/: find", "s: sort"],
+                Tab::Log => &["Enter: whole line"],
+                Tab::Sources | Tab::Memory => &[],
+            };
+            let others = ["Tab: next", "p: pause", "?: help", "q: quit"];
+            [&["↑↓ select"], open, &others].concat()
         }
-        Some(_) => "↑↓ scroll   a: routes   Esc: back   q: quit",
+        Some(View {
+            question: Some(Question::Routes { .. }),
+            ..
+        }) => vec![
+            "↑↓ select",
+            "Enter: explain",
+            "a: rejected, all, session",
+            "Esc: back",
+            "q: quit",
+        ],
+        Some(View {
+            question: Some(Question::Session(_)),
+            ..
+        }) => vec!["↑↓ scroll", "a: routes", "Esc: back", "q: quit"],
+        Some(_) => vec!["↑↓ scroll", "Esc: back", "q: quit"],
     };
-    Line::from(text.dim())
+    while parts.len() > 2 && width_of(&parts.join("   ")) > width {
+        parts.remove(parts.len() - 3);
+    }
+    cut_line(Line::from(parts.join("   ").dim()), width)
 }
 
 fn draw_help(frame: &mut Frame, area: Rect) {
     let lines = HELP.lines().count() as u16;
+    let width = HELP.lines().map(width_of).max().unwrap_or(0) as u16;
     let [_, middle, _] = Layout::vertical([
         Constraint::Min(0),
         Constraint::Length(lines + 2),
@@ -394,19 +430,21 @@ fn draw_help(frame: &mut Frame, area: Rect) {
     .areas(area);
     let [_, middle, _] = Layout::horizontal([
         Constraint::Min(0),
-        Constraint::Length(66),
+        Constraint::Length(width + 2),
         Constraint::Min(0),
     ])
     .areas(middle);
     frame.render_widget(Clear, middle);
-    let help = Paragraph::new(HELP).block(Block::bordered().title(" keys; any key goes back "));
+    let help = Paragraph::new(HELP)
+        .wrap(Wrap { trim: false })
+        .block(Block::bordered().title(" keys; any key goes back "));
     frame.render_widget(help, middle);
 }
 
 const HELP: &str = "\
 1 2 3 4, Tab   sessions, sources, memory, log
 ↑ ↓ j k        select; PgUp, PgDn, Home and End go further
-Enter          a session's routes, then the explanation of a route
+Enter          routes, then an explanation; the whole line of the log
 a              in a session: rejected routes, all routes, details
 Esc            back
 s              order by state, name, accepted, rejected, updates, unsent
@@ -416,6 +454,9 @@ q              quit
 
 Red sessions are down. Yellow ones read too slowly, and receive their
 routes from the table.";
+
+/// The width from which there is room for the chart beside the totals.
+const WIDTH_FOR_CHART: u16 = 120;
 
 /// The colour of what needs attention.
 const BAD: Color = Color::Red;

@@ -18,3 +18,15 @@ fn each_mistake_has_its_error() {
         assert!(fails(&["/nowhere/socket", interval]).contains("--interval"));
     }
 }
+
+/// A stopped daemon: the kernel accepts the connection, and nobody answers.
+#[test]
+fn a_daemon_that_hangs_is_an_error() {
+    let folder = std::env::temp_dir().join(format!("rutter-top-hangs-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let socket = folder.join("s");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
+    let error = fails(&[socket.to_str().expect("text"), "1"]);
+    assert!(error.contains("is its process stopped?"), "{error}");
+    std::fs::remove_dir_all(folder).expect("the folder");
+}

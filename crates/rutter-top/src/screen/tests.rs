@@ -70,6 +70,7 @@ fn dashboard() -> Dashboard {
     for (second, updates) in [(0, 100), (1, 1_600)] {
         dashboard.handle(Event::Sample(Box::new(Sample {
             at: start + Duration::from_secs(second),
+            unix_us: 1_700_000_000_000_000,
             status: status(second as f64 / 4.0),
             peers: vec![
                 peer("foo", 64_501, "Established", updates, 2_000, 3),
@@ -88,7 +89,11 @@ fn press(dashboard: &mut Dashboard, code: KeyCode) -> Option<Question> {
 }
 
 fn picture(dashboard: &mut Dashboard) -> String {
-    let mut terminal = Terminal::new(TestBackend::new(150, 24)).unwrap();
+    picture_at(dashboard, 150)
+}
+
+fn picture_at(dashboard: &mut Dashboard, width: u16) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, 24)).unwrap();
     terminal.draw(|frame| draw(frame, dashboard)).unwrap();
     terminal.backend().to_string()
 }
@@ -184,7 +189,10 @@ fn a_daemon_that_is_gone_is_reported_and_a_pause_keeps_the_picture() {
     dashboard.handle(Event::Lost("connection refused".to_owned()));
     shows(
         &mut dashboard,
-        &["the daemon does not answer: connection refused"],
+        &[
+            "no answer since 2023-11-14T22:13:20",
+            "Z: connection refused",
+        ],
     );
     press(&mut dashboard, KeyCode::Char('p'));
     let before = dashboard.sample.clone().unwrap();
@@ -195,6 +203,114 @@ fn a_daemon_that_is_gone_is_reported_and_a_pause_keeps_the_picture() {
     dashboard.handle(Event::Sample(Box::new(later)));
     assert_eq!(dashboard.sample.as_ref().unwrap().at, before.at);
     shows(&mut dashboard, &["paused: p goes on"]);
+}
+
+/// The dashboard of an exchange with long numbers, names and addresses.
+fn long_values() -> Dashboard {
+    let mut dashboard = Dashboard::default();
+    let mut member = peer(
+        "a name longer than the room that it has",
+        4_200_000_000,
+        "Established",
+        9,
+        912_714,
+        1_234,
+    );
+    member.session.address = "2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff".parse().unwrap();
+    let mut status = status(0.0);
+    status.asn = 4_200_000_001;
+    dashboard.handle(Event::Sample(Box::new(Sample {
+        at: Instant::now(),
+        unix_us: 1_700_000_000_000_000,
+        status,
+        peers: vec![member],
+        memory: Vec::new(),
+        sources: Vec::new(),
+    })));
+    dashboard
+}
+
+/// A value is shown whole, or it is not shown. A cut name has its mark.
+#[test]
+fn every_width_shows_whole_numbers() {
+    for width in [80, 110, 160] {
+        let mut dashboard = long_values();
+        let picture = picture_at(&mut dashboard, width);
+        for text in [
+            "AS4200000001",
+            "4200000000 ",
+            "Established",
+            "912,714",
+            "1,234",
+            "q: quit",
+        ] {
+            assert!(picture.contains(text), "{width}: {text}\n{picture}");
+        }
+        let address = "2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff ";
+        assert_eq!(
+            picture.contains("2001:"),
+            picture.contains(address),
+            "{picture}"
+        );
+        let name = "a name longer than the room that it has";
+        assert!(
+            picture.contains(name) || picture.contains("… 42"),
+            "{picture}"
+        );
+        assert_eq!(
+            picture.contains("UPDATEs received"),
+            width >= 120,
+            "{picture}"
+        );
+    }
+    assert!(picture_at(&mut long_values(), 160).contains("ffff "));
+}
+
+#[test]
+fn a_route_is_whole_at_80_columns_and_an_explanation_continues_on_the_next_line() {
+    let mut dashboard = dashboard();
+    press(&mut dashboard, KeyCode::Down);
+    let question = press(&mut dashboard, KeyCode::Enter).unwrap();
+    let result = Ok(Found::Routes(vec![route("101.192.208.0/24", true)]));
+    dashboard.handle(Event::Answer(Answer { question, result }));
+    let routes = picture_at(&mut dashboard, 80);
+    assert!(routes.contains("101.192.208.0/24 "), "{routes}");
+    assert!(routes.contains("prefix-length"), "{routes}");
+    let question = press(&mut dashboard, KeyCode::Enter).unwrap();
+    let result = Ok(Found::Text(vec![format!("{} the end", "word ".repeat(30))]));
+    dashboard.handle(Event::Answer(Answer { question, result }));
+    let text = picture_at(&mut dashboard, 80);
+    assert!(text.contains("the end"), "{text}");
+}
+
+#[test]
+fn a_long_line_of_the_log_can_be_read_to_its_end() {
+    let mut dashboard = dashboard();
+    let json = format!(
+        r#"{{"kind":"log","unix_us":1700000000000000,"level":"warn","peer":"foo","message":"{} the end"}}"#,
+        "word ".repeat(40)
+    );
+    match line(&json) {
+        Line::Log(row) => dashboard.handle(Event::Log(row)),
+        other => panic!("{other:?}"),
+    };
+    press(&mut dashboard, KeyCode::Char('4'));
+    let cut = picture_at(&mut dashboard, 80);
+    assert!(cut.contains("word…") || cut.contains("…│"), "{cut}");
+    assert!(!cut.contains("the end"), "{cut}");
+    assert_eq!(press(&mut dashboard, KeyCode::Enter), None);
+    let whole = picture_at(&mut dashboard, 80);
+    assert!(whole.contains("the end"), "{whole}");
+}
+
+#[test]
+fn the_help_is_whole_at_80_columns() {
+    let mut dashboard = dashboard();
+    press(&mut dashboard, KeyCode::Char('?'));
+    let picture = picture_at(&mut dashboard, 80);
+    for line in HELP.lines() {
+        assert!(picture.contains(line.trim_end()), "{line}\n{picture}");
+    }
 }
 
 /// A terminal may be smaller than everything that is drawn.
