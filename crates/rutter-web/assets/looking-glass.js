@@ -57,6 +57,8 @@ async function askAll(path) {
 }
 
 const count = (value) => numbers.format(value);
+/** Writes `1 route`, `2 routes`. */
+const plural = (number, one, several = `${one}s`) => `${count(number)} ${number === 1 ? one : several}`;
 const sum = (rows, key) => rows.reduce((total, row) => total + row[key], 0);
 const asn = (number) => `AS${number}`;
 const link = (target, ...text) => h("a", { href: `#/${target}` }, ...text);
@@ -136,7 +138,7 @@ async function routeList(caption, path, parameters) {
       list.add(page.rows);
       next = page.next;
       more.hidden = next === undefined;
-      say(`${count(page.rows.length)} more routes`);
+      say(`${plural(page.rows.length, "more route")}`);
     } catch (error) {
       say(error.message, true);
     }
@@ -181,7 +183,7 @@ function advertisedCounts(rows) {
     reasons.set(one.explanation, (reasons.get(one.explanation) ?? 0) + one.routes);
   }
   return h("ul", {},
-    rows.map((row) => h("li", {}, `${row.family}: ${count(row.prefixes)} prefixes advertised`)),
+    rows.map((row) => h("li", {}, `${row.family}: ${plural(row.prefixes, "prefix", "prefixes")} advertised`)),
     [...reasons].map(([why, routes]) => h("li", {}, `${count(routes)} withheld: ${why}`)));
 }
 
@@ -217,7 +219,7 @@ async function explain(target) {
   const clientCell = (client) => client.advertised.length
     ? client.advertised.map((rank) => `route ${rank}`).join(", ") : "nothing";
   const why = (client) => (client.withheld ?? []).map((one) => `route ${one.rank}: ${one.why}`).join("; ");
-  return [row.prefix, h("p", {}, `${count(row.candidates.length)} routes. ${count(row.clients.length - nothing.length)} of ${count(row.clients.length)} clients receive one.`),
+  return [row.prefix, h("p", {}, `${plural(row.candidates.length, "route")}. ${count(row.clients.length - nothing.length)} of ${plural(row.clients.length, "client")} receive one.`),
     picture(row, receivers),
     h("h2", {}, "Routes, best first"),
     table("The candidates, in the order of the decision process", [
@@ -254,7 +256,7 @@ function picture(row, receivers) {
     const path = one.route.attributes["as-path"] ?? "no AS path";
     const kind = one.route.rejected ? "rejected" : one.rank === 1 ? "best" : "";
     const note = one.route.rejected ? `rejected: ${one.route.rejected.name}` : one["lost-at"] ? `loses by ${one["lost-at"]}` : "best";
-    const receiving = clients ? `${count(clients)} ${clients === 1 ? "client" : "clients"}` : "no client";
+    const receiving = clients ? plural(clients, "client") : "no client";
     words.push(`Route ${one.rank} from ${one.route.peer.name}: ${note}, for ${receiving}.`);
     return [
       h("rect", { x: 4, y: top, width: box, height: 64, rx: 8, class: kind }),
