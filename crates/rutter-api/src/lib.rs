@@ -21,6 +21,7 @@ mod rows;
 mod server;
 mod socket;
 mod string_form;
+mod table_counts;
 pub mod units;
 
 pub use access::{Access, AuditEntry, Caller};
@@ -37,3 +38,4 @@ pub use request::{
 pub use rows::*;
 pub use server::serve_connection;
 pub use socket::{listen, listen_for_everybody};
+pub use table_counts::TableCounts;

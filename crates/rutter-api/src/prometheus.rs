@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use crate::convert::peer_rows;
+use crate::table_counts::Counted;
 use crate::{
     Backend, PeerRow, RouterRow, SessionState, SinkRow, SourceRow, StationRow, StationState,
-    StatusRow,
+    StatusRow, TableCounts,
 };
 
 /// A metric with its type and help.
@@ -19,7 +20,7 @@ pub struct Metric {
 }
 
 /// Renders all metrics in the text exposition format 0.0.4.
-pub fn render(backend: &dyn Backend) -> String {
+pub fn render(backend: &dyn Backend, counts: &TableCounts) -> String {
     let mut page = Page::default();
     let unmarked = backend.rib().unmarked_verdicts();
     process(&mut page, &backend.status(), unmarked);
@@ -28,8 +29,10 @@ pub fn render(backend: &dyn Backend) -> String {
         let count = peers.iter().filter(|p| p.session.state == state).count();
         page.sample(Name::Peers, &[("state", &state.to_string())], count as f64);
     }
+    let counted = counts.get(backend);
     for peer in &peers {
         session(&mut page, peer);
+        routes(&mut page, peer, &counted);
     }
     for row in backend.memory() {
         page.sample(Name::MemoryBytes, &[("what", row.what)], row.bytes as f64);
@@ -127,6 +130,24 @@ fn session(page: &mut Page, peer: &PeerRow) {
             ];
             page.sample(Name::PeerRoutes, &labels, count as f64);
         }
+    }
+}
+
+/// The routes that need a walk over the table.
+fn routes(page: &mut Page, peer: &PeerRow, counted: &Counted) {
+    let s = &peer.session;
+    let Some(id) = s.peer else {
+        return;
+    };
+    let (address, asn) = (s.address.to_string(), s.asn.to_string());
+    let who = [
+        ("peer", s.name.as_str()),
+        ("address", &address),
+        ("asn", &asn),
+    ];
+    for ((_, reason), count) in counted.rejected.range((id, "")..=(id, "\u{7f}")) {
+        let labels = [who[0], who[1], who[2], ("reason", *reason)];
+        page.sample(Name::PeerRejected, &labels, *count as f64);
     }
 }
 
@@ -244,6 +265,7 @@ metrics! {
     PeerBytes = "rutter_peer_bytes_total", "counter", "Bytes by direction.";
     PeerMessages = "rutter_peer_messages_total", "counter", "BGP messages by direction and type.";
     PeerRoutes = "rutter_peer_routes", "gauge", "Routes received from the neighbor, by family and verdict.";
+    PeerRejected = "rutter_peer_rejected_routes", "gauge", "Rejected routes of the neighbor by their first reason, only where there are some; counted at most every 30 seconds.";
     MemoryBytes = "rutter_memory_bytes", "gauge", "Bytes of the table by purpose.";
     MemoryItems = "rutter_memory_items", "gauge", "Items of the table by purpose.";
     SourceState = "rutter_source_state", "gauge", "1 for the current state of the source of outside data.";

@@ -12,7 +12,7 @@ use crate::network;
 /// Limits work that runs at a time, in all and for each [`network`]. Work that waits begins network by network, so the
 /// number of requests of one network delays no other. Clones share the same queue.
 ///
-/// The queue is as long as the number of callers that wait: limit their connections.
+/// Each caller that waits has an entry in the queue: limit their connections.
 #[derive(Clone)]
 pub struct FairQueue(Arc<Shared>);
 

@@ -29,7 +29,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         path: "/api/v1/peers",
         summary: "All sessions with their routes, by address.",
-        parameters: &[],
+        parameters: &[SORT],
         row: "peer",
         role: Role::Monitor,
         request: |_| Ok(Request::Peers),
@@ -149,7 +149,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         path: "/api/v1/sources",
         summary: "The sources of outside data: state, age and size.",
-        parameters: &[],
+        parameters: &[SORT],
         row: "source",
         role: Role::Monitor,
         request: |_| Ok(Request::Sources),
@@ -157,7 +157,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         path: "/api/v1/memory",
         summary: "Memory by purpose.",
-        parameters: &[],
+        parameters: &[SORT],
         row: "memory",
         role: Role::Monitor,
         request: |_| Ok(Request::Memory),
@@ -165,7 +165,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         path: "/api/v1/sinks",
         summary: "The databases and brokers of a collector.",
-        parameters: &[],
+        parameters: &[SORT],
         row: "sink",
         role: Role::Monitor,
         request: |_| Ok(Request::Sinks),
@@ -173,7 +173,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         path: "/api/v1/routers",
         summary: "The routers that report to a collector by BMP.",
-        parameters: &[],
+        parameters: &[SORT],
         row: "router",
         role: Role::Monitor,
         request: |_| Ok(Request::Routers),
@@ -181,7 +181,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         path: "/api/v1/stations",
         summary: "The BMP stations to which the daemon reports.",
-        parameters: &[],
+        parameters: &[SORT],
         row: "station",
         role: Role::Monitor,
         request: |_| Ok(Request::Stations),
@@ -211,6 +211,13 @@ const LIMIT: Parameter = query(
     "limit",
     "integer",
     "Rows of a page: 100 unless given, at most 1000. A page ends with a whole destination.",
+);
+
+/// The parameter of short lists alone: those of routes have the order of the table.
+const SORT: Parameter = query(
+    "sort",
+    "string",
+    "The field that orders the rows: `accepted`, or `-accepted` for the largest first.",
 );
 
 const CLIENT: Parameter = path(
@@ -293,8 +300,8 @@ fn filter(query: &Query) -> Result<RouteFilter, Problem> {
         peer: query.text("peer"),
         family,
         within: query.value("within")?,
-        origin_as: query.value("origin-as")?,
-        path_as: query.value("path-as")?,
+        origin_as: query.number("origin-as")?,
+        path_as: query.number("path-as")?,
         community: query.text("community"),
         reason: query.text("reason"),
         rejected: query.flag("rejected")?,
@@ -305,7 +312,7 @@ fn filter(query: &Query) -> Result<RouteFilter, Problem> {
 }
 
 fn limit(query: &Query) -> Result<u64, Problem> {
-    let limit = query.value("limit")?.unwrap_or(PAGE);
+    let limit = query.number("limit")?.unwrap_or(PAGE);
     match limit {
         1..=LONGEST_PAGE => Ok(limit),
         _ => Err(Problem::bad(format!(

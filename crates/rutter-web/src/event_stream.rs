@@ -122,7 +122,7 @@ impl EventStream {
             Some(id) if !id.trim().is_empty() => Some(id.trim().parse().map_err(|_| {
                 Problem::bad(format!("Last-Event-ID: `{id}` is no id of this stream"))
             })?),
-            _ => query.value("after")?,
+            _ => query.number("after")?,
         };
         let rib = responder.backend.rib();
         let reader = ChangeReader::open(rib, filter, after, unix_us()).map_err(failed)?;

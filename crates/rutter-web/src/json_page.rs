@@ -6,6 +6,7 @@ use hyper::StatusCode;
 use rutter_api::{Backend, Failure, Line, Request, RowSink};
 
 use crate::problem::Problem;
+use crate::row_order::RowOrder;
 
 /// The largest answer, bytes: a thousand routes take about one million.
 pub(crate) const LONGEST_ANSWER: usize = 16 << 20;
@@ -27,6 +28,22 @@ pub(crate) fn page(request: &Request, backend: &dyn Backend) -> Result<Vec<u8>, 
     }
     json.push(b'}');
     Ok(json)
+}
+
+/// Answers a request for a short list, with its rows in an order. Blocks while it computes.
+pub(crate) fn sorted_page(
+    request: &Request,
+    order: &RowOrder,
+    backend: &dyn Backend,
+) -> Result<Vec<u8>, Problem> {
+    let rows = rows(request, backend)?;
+    let rows = rows.iter().map(serde_json::to_value);
+    let mut rows: Vec<serde_json::Value> = rows
+        .collect::<Result<_, _>>()
+        .map_err(|error| failed(Failure::Disconnected(error.into())))?;
+    order.sort(&mut rows)?;
+    let page = serde_json::json!({"rows": rows, "truncated": false});
+    Ok(page.to_string().into_bytes())
 }
 
 /// Returns the rows of a short answer.

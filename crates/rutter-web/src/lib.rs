@@ -30,6 +30,7 @@ mod query;
 mod responder;
 mod roles;
 mod route_pages;
+mod row_order;
 mod server;
 mod tls;
 

@@ -29,7 +29,15 @@ pub(crate) fn document() -> Value {
             "description": "Reads the table, the sessions and the sources of a Rutter daemon. Rows are those of `rutter --json`.",
         },
         "paths": paths,
-        "components": {"schemas": {"Problem": problem()}},
+        // Without tokens in the configuration, everybody may read.
+        "security": [{}, {"bearer": []}, {"basic": []}],
+        "components": {
+            "schemas": {"Problem": problem()},
+            "securitySchemes": {
+                "bearer": {"type": "http", "scheme": "bearer", "description": "A token of `[web] token-file`."},
+                "basic": {"type": "http", "scheme": "basic", "description": "Any user, and the token as the password."},
+            },
+        },
     })
 }
 

@@ -28,6 +28,12 @@ impl Query {
             let known = |one: &&Parameter| one.place == Place::Query;
             let mut names = parameters.iter().filter(known).map(|one| one.name);
             if !names.clone().any(|known| known == name) {
+                if name == "sort" {
+                    return Err(Problem::bad(format!(
+                        "sort: the rows of {path} have the order of the table, by which its pages hold each destination once; \
+                         sort them when you have all"
+                    )));
+                }
                 let all: Vec<_> = names.by_ref().collect();
                 return Err(Problem::bad(match all.is_empty() {
                     true => format!("`{name}` is unknown: {path} has no parameters"),
@@ -60,6 +66,33 @@ impl Query {
                 .map_err(|error| Problem::bad(format!("{name}: `{text}`: {error}")))
         };
         self.text(name).map(parse).transpose()
+    }
+
+    /// A number that is not negative; an AS number may be written as `AS64500`.
+    pub(crate) fn number<T: TryFrom<u64>>(&self, name: &str) -> Result<Option<T>, Problem> {
+        let Some(text) = self.text(name) else {
+            return Ok(None);
+        };
+        let is_asn = name.ends_with("-as");
+        let has_prefix = is_asn
+            && text
+                .get(..2)
+                .is_some_and(|two| two.eq_ignore_ascii_case("as"));
+        let digits = if has_prefix { &text[2..] } else { &text };
+        let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+        let number = digits.parse::<u64>().ok().filter(|_| is_number);
+        let number = number.and_then(|number| T::try_from(number).ok());
+        let wanted = if is_asn {
+            "an AS number such as 64500"
+        } else {
+            "a number such as 100"
+        };
+        let wrong = || {
+            Problem::bad(format!(
+                "{name}: `{text}` is no such number: write {wanted}"
+            ))
+        };
+        number.map(Some).ok_or_else(wrong)
     }
 
     /// True for `true`, and for a name without a value.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use hyper::header::{self, HeaderValue};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
-use rutter_api::{Backend, prometheus};
+use rutter_api::{Backend, TableCounts, prometheus};
 use rutter_config::access::Role;
 use rutter_limits::{ConnectionLimits, RequestRate};
 use tokio::time::sleep;
@@ -17,13 +17,14 @@ use crate::birdwatcher::{self, BirdwatcherSettings, Reply};
 use crate::byte_budget::{ByteBudget, CountedBody};
 use crate::endpoints::ENDPOINTS;
 use crate::event_stream::{self, EventClient, EventStream};
-use crate::json_page::page;
+use crate::json_page::{page, sorted_page};
 use crate::looking_glass_files::FILES;
 use crate::open_connections::OpenConnection;
 use crate::problem::Problem;
 use crate::query::Query;
 use crate::roles::Rules;
 use crate::route_pages::{self, PageReader, RoutePages};
+use crate::row_order::RowOrder;
 use crate::{Site, openapi};
 
 /// Answers requests.
@@ -33,6 +34,8 @@ pub(crate) struct Responder {
     pub(crate) rate: RequestRate,
     pub(crate) waiting: ByteBudget,
     pub(crate) threads: AnswerThreads,
+    /// The numbers of the metrics.
+    pub(crate) table_counts: TableCounts,
     /// The tokens and their roles.
     pub(crate) rules: Rules,
     /// The places of clients that read the stream of changes.
@@ -214,7 +217,7 @@ impl Responder {
 
     async fn metrics(self: Arc<Self>, client: IpAddr) -> Result<Content, Problem> {
         let this = Arc::clone(&self);
-        let text = move || Ok(prometheus::render(&*this.backend).into_bytes());
+        let text = move || Ok(prometheus::render(&*this.backend, &this.table_counts).into_bytes());
         let text = self.threads.compute(Work::Short, client, text).await?;
         let kind = "text/plain; version=0.0.4; charset=utf-8";
         Ok((kind, self.counted(text)?))
@@ -247,7 +250,12 @@ impl Responder {
         let request = (endpoint.request)(&query)?;
         let this = Arc::clone(&self);
         let kind = Work::of(&request);
-        let json = move || page(&request, &*this.backend);
+        let order = query.text("sort").as_deref().map(RowOrder::parse);
+        let order = order.transpose()?;
+        let json = move || match order {
+            Some(order) => sorted_page(&request, &order, &*this.backend),
+            None => page(&request, &*this.backend),
+        };
         let json = self.threads.compute(kind, client, json).await?;
         Ok((JSON, self.counted(json)?))
     }

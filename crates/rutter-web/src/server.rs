@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use rutter_api::Backend;
+use rutter_api::{Backend, TableCounts};
 use rutter_config::access::AccessRules;
 use rutter_limits::{ConnectionLimits, ConnectionSlot, LimitReached, LogRateLimit, RequestRate};
 use socket2::SockRef;
@@ -111,6 +111,7 @@ impl WebServer {
             rate: RequestRate::new(settings.requests_per_second),
             waiting: ByteBudget::new(WAITING_BYTES),
             threads: AnswerThreads::new(),
+            table_counts: TableCounts::default(),
             rules: Rules::new(settings.access),
             event_clients: event_stream::places(),
             birdwatcher: settings.birdwatcher.into(),

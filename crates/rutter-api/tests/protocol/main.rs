@@ -469,7 +469,7 @@ fn rows_match_the_sample() {
 
 #[test]
 fn metrics_follow_the_sessions() {
-    let text = rutter_api::prometheus::render(&World::new());
+    let text = rutter_api::prometheus::render(&World::new(), &Default::default());
     assert!(
         text.contains("rutter_peers{state=\"Established\"} 3\n"),
         "{text}"
@@ -481,6 +481,10 @@ fn metrics_follow_the_sessions() {
         ),
         "{text}"
     );
+    let beta = "peer=\"beta\",address=\"127.0.0.2\",asn=\"20002\"";
+    let sample = format!("rutter_peer_rejected_routes{{{beta},reason=\"bogon\"}} 1\n");
+    assert!(text.contains(&sample), "{sample}: {text}");
+    assert_eq!(text.matches("rutter_peer_rejected_routes{").count(), 1);
     assert!(text.contains("rutter_dynamic_members 3\n"), "{text}");
     assert!(
         text.contains("rutter_dynamic_members_limit 1000\n"),

@@ -73,6 +73,8 @@ fn the_interface_answers_like_the_command_line() {
     assert_eq!(status[0]["established"], 2);
     let peers = get(web, "/api/v1/peers").rows();
     assert_eq!(peers.len(), 2);
+    let sorted = get(web, "/api/v1/peers?sort=accepted").rows();
+    assert_eq!(sorted[1]["asn"], 64501);
     let peer = get(web, "/api/v1/peers/AS64501").rows();
     assert_eq!(peer[0]["address"], "127.0.1.1");
     let routes = get(web, "/api/v1/routes?within=8.0.0.0/8&best").rows();
@@ -182,6 +184,8 @@ fn bad_requests_are_explained_and_change_nothing() {
         ("GET /api/v1/routes?bset=true", 400, "`bset` is unknown"),
         ("GET /api/v1/routes?within=8.0.0.0/99", 400, "within"),
         ("GET /api/v1/routes?limit=0", 400, "from 1 to 1000"),
+        ("GET /api/v1/routes?limit=-1", 400, "write a number"),
+        ("GET /api/v1/routes?origin-as=x", 400, "write an AS number"),
         ("GET /api/v1/routes?limit=1&limit=2", 400, "stands twice"),
         (
             "GET /api/v1/routes?after=9.9.9",
@@ -190,6 +194,12 @@ fn bad_requests_are_explained_and_change_nothing() {
         ),
         ("GET /api/v1/peers/AS1", 404, "AS1"),
         ("GET /api/v1/route/1.1.1.1", 404, "no route"),
+        ("GET /api/v1/peers?sort=x", 400, "no row has the field"),
+        (
+            "GET /api/v1/routes?sort=prefix",
+            400,
+            "the order of the table",
+        ),
         ("GET /api/v1/lookup/no", 400, "not an IP address"),
         ("GET /api/v1/events?kind=worst", 400, "no kind of change"),
         ("GET /api/v1/events?after=x", 400, "after"),
