@@ -3,6 +3,8 @@
 //! The owner of a token sends it as `Authorization: Bearer TOKEN`. A server has only the SHA-256 of each, from a file of
 //! lines such as `read 9f86d08… # the portal`. HTTP and gRPC use the same files.
 
+use std::fmt;
+
 use ring::digest::{SHA256, digest};
 
 /// The role of a client. A later role includes the earlier ones.
@@ -64,17 +66,49 @@ pub fn bearer(header: &str) -> Option<&str> {
 ///
 /// # Errors
 ///
-/// The number of the first line that is no token, from 1.
-pub fn parse_tokens(text: &str) -> Result<Vec<Token>, usize> {
-    let lines = (1_usize..).zip(text.lines());
-    let mut tokens = Vec::new();
-    for (number, line) in lines {
+/// The lines that are no token.
+pub fn parse_tokens(text: &str) -> Result<Vec<Token>, WrongLines> {
+    let (mut tokens, mut wrong) = (Vec::new(), Vec::new());
+    for (number, line) in (1_usize..).zip(text.lines()) {
         let (line, comment) = line.split_once('#').unwrap_or((line, ""));
         if !line.trim().is_empty() {
-            tokens.push(token(line, comment).ok_or(number)?);
+            match token(line, comment) {
+                Some(token) => tokens.push(token),
+                None => wrong.push(number),
+            }
         }
     }
-    Ok(tokens)
+    match wrong.is_empty() {
+        true => Ok(tokens),
+        false => Err(WrongLines(wrong)),
+    }
+}
+
+/// The numbers of the lines that are no token, from 1.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WrongLines(pub Vec<usize>);
+
+/// The lines that an error names.
+const NAMED_LINES: usize = 10;
+
+impl fmt::Display for WrongLines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named: Vec<String> = self
+            .0
+            .iter()
+            .take(NAMED_LINES)
+            .map(usize::to_string)
+            .collect();
+        match (self.0.len(), self.0.len() - named.len()) {
+            (1, _) => write!(f, "line {}: this is no token", named[0]),
+            (_, 0) => write!(f, "lines {}: these are no tokens", named.join(", ")),
+            (_, more) => write!(
+                f,
+                "lines {} and {more} more: these are no tokens",
+                named.join(", ")
+            ),
+        }
+    }
 }
 
 fn token(line: &str, comment: &str) -> Option<Token> {
@@ -129,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_line_is_named() {
+    fn wrong_lines_are_named() {
         for wrong in [
             "read".to_owned(),
             "read abc".to_owned(),
@@ -137,8 +171,17 @@ mod tests {
             format!("read {ABC} more"),
             format!("read {}", ABC.replace('b', "x")),
         ] {
-            assert_eq!(parse_tokens(&format!("\n{wrong}\n")), Err(2), "{wrong}");
+            let text = format!("\n{wrong}\nread {ABC}\n{wrong}\n");
+            let lines = parse_tokens(&text).unwrap_err();
+            assert_eq!(lines, WrongLines(vec![2, 4]), "{wrong}");
+            assert_eq!(lines.to_string(), "lines 2, 4: these are no tokens");
         }
+        let many = WrongLines((1..=12).collect()).to_string();
+        assert!(
+            many.ends_with("9, 10 and 2 more: these are no tokens"),
+            "{many}"
+        );
+        assert_eq!(WrongLines(vec![3]).to_string(), "line 3: this is no token");
     }
 
     #[test]

@@ -147,9 +147,9 @@ fn access(cli: &Cli) -> Result<AccessRules, String> {
             ..AccessRules::open()
         });
     };
-    let tokens = parse_tokens(&read(path)?).map_err(|line| {
+    let tokens = parse_tokens(&read(path)?).map_err(|lines| {
         format!(
-            "{}, line {line}: this is no token: write a role and a hash, `read 9f86d08…`, where the hash is the output \
+            "{}, {lines}: write a role and a hash, `read 9f86d08…`, where the hash is the output \
              of `sha256sum`",
             path.display()
         )

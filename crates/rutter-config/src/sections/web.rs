@@ -26,7 +26,7 @@ section! {
         "birdwatcher-reasons": "`\"arouteserver\"`, `\"ixp-manager\"`", default "`\"arouteserver\"`", reload AtOnce
             => birdwatcher_reasons: ReasonNumbers = ReasonNumbers::ARouteServer,
             read |i| i.word(&[("arouteserver", ReasonNumbers::ARouteServer), ("ixp-manager", ReasonNumbers::IxpManager)]);
-        /// A file with tokens, relative to this file: a line each, with a role (`monitor` or `read`) and the SHA-256 of the token in hexadecimal digits. See docs/security.md.
+        /// A file with tokens, relative to this file: a line each, with a role (`monitor`, `read` or `control`, which reads as much as `read`) and the SHA-256 of the token in hexadecimal digits. See docs/security.md.
         "token-file": "path", default "none", reload AtOnce
             => tokens: Vec<Token> = Vec::new();
         /// The role of clients without a token: `"read"` reads everything, `"monitor"` the state of process, sessions and sources without routes.
@@ -74,10 +74,18 @@ fn tokens(item: &Item<'_>) -> Option<Vec<Token>> {
         }
     };
     match parse_tokens(&text) {
-        Ok(tokens) => Some(tokens),
-        Err(line) => {
+        Ok(tokens) => {
+            if tokens.is_empty() {
+                item.warning(
+                    format!("{} has no token: nobody can send one", path.display()),
+                    "add a line for each token, or remove this key to let everybody read",
+                );
+            }
+            Some(tokens)
+        }
+        Err(lines) => {
             item.error(
-                format!("{}, line {line}: this is no token", path.display()),
+                format!("{}, {lines}", path.display()),
                 "write a role and a hash: `monitor 9f86d08…`, where the hash is the output of `sha256sum`",
             );
             None
