@@ -26,15 +26,17 @@ pub(crate) enum RouteAction<'a> {
 
 /// Calls a callback with each route of an UPDATE body, withdrawn ones first. As in the table, malformed attributes
 /// withdraw the routes of a session (RFC 7606), but stay as they stand in the report of another router. A body that would
-/// have reset the session has no routes.
+/// have reset a session of ours has no routes.
 pub(crate) fn read(
     body: &[u8],
     reading: &Reading,
     scratch: &mut Scratch,
     mut visit: impl FnMut(Prefix, u32, &RouteAction<'_>),
 ) {
-    let Ok(sections) = update::split(body) else {
-        return;
+    let sections = match update::split(body) {
+        Ok(sections) => sections,
+        Err(_) if reading.reported => update::split_reported(body).0,
+        Err(_) => return,
     };
     let context = AttrContext {
         as4: reading.as4,

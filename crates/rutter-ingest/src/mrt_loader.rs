@@ -91,6 +91,14 @@ impl MrtLoader {
         }
     }
 
+    /// Begins another router: the peers from now on belong to it. Records may still refer to the latest
+    /// PEER_INDEX_TABLE.
+    pub fn begin_router(&mut self, router: &str) {
+        self.peers.router = router.into();
+        self.peers.known.clear();
+        self.peers.slot_of.clear();
+    }
+
     /// Loads a record. Its routes are in the table after [`MrtLoader::finish`] at the latest. Fails if there is no
     /// room for its peer.
     pub fn take(&mut self, record: &Record<'_>) -> Result<RecordOutcome, TooManyNeighbors> {
@@ -254,7 +262,7 @@ impl Peers {
         let pushed = slot.batch.push(&self.rib, slot.peer, body, unix_us);
         self.loaded.announced += u64::from(pushed.announced);
         self.loaded.withdrawn += u64::from(pushed.withdrawn);
-        let is_malformed = pushed.reset.is_some() || !pushed.faults.is_empty();
+        let is_malformed = pushed.exceeds || !pushed.faults.is_empty();
         if slot.batch.len() >= BATCH {
             self.rib.commit(&mut slot.batch);
         }
@@ -266,10 +274,7 @@ impl Peers {
 
     /// The outcome of an UPDATE, as every other reader of the file reports it.
     fn outcome(&mut self, form: UpdateForm, body: &[u8]) -> RecordOutcome {
-        let outcome = match self.updates.read(body, form) {
-            Ok(update) => update.outcome,
-            Err(fault) => fault.into(),
-        };
+        let outcome = self.updates.read(body, form).outcome;
         let mut findings = outcome.findings().iter();
         let is_malformed = findings.any(|one| !matches!(one, Finding::Skipped(_)));
         self.loaded.malformed += u64::from(is_malformed);

@@ -224,12 +224,71 @@ fn the_routes_before_a_malformed_prefix_are_loaded() {
         &["203.0.113.0/24 [64501] 192.0.2.1"],
         "unreadable: NLRI: prefix length out of range (RFC 7606 §5.3)",
     );
-    let lengths = bgp4mp(&[0xff, 0xff, 0, 0]);
     check(
-        &lengths,
+        &bgp4mp(&hex("0005 180a1400 18 0000")),
         &[],
-        "unreadable: the lengths inside its UPDATE do not add up",
+        "unreadable: withdrawn routes: prefix cut off (RFC 7606 §5.3)",
     );
+}
+
+/// The part whose length exceeds the UPDATE ends with it.
+#[test]
+fn an_update_whose_lengths_exceed_it_is_read_up_to_its_end() {
+    let attributes = format!("{ORIGIN} {PATH} {NEXT_HOP}");
+    let announced = update(&attributes, "18 0a1400 18 cb0071");
+    let left = ["203.0.113.0/24 [64501] 192.0.2.1"];
+    let exceeds = "unreadable: the lengths inside its UPDATE do not add up";
+    for body in [
+        format!("0004 180a1400 01f4 {attributes}"),
+        "01f4 180a1400".to_owned(),
+    ] {
+        let bytes = [announced.clone(), bgp4mp(&hex(&body))].concat();
+        check(&bytes, &left, exceeds);
+    }
+    let cut = [announced, bgp4mp(&hex("0004 180a1400"))].concat();
+    check(&cut, &left, exceeds);
+}
+
+/// A next hop in MP_REACH_NLRI that is cut off is not missing.
+#[test]
+fn an_unreadable_next_hop_of_an_entry_is_an_error() {
+    let head = "400101 00 400206 0201 0000fbf6";
+    for reach in [
+        "800e05 10 20010db8",
+        "800e02 ffff",
+        "800e08 0002 01 10 20010db8",
+    ] {
+        check(
+            &ipv6(&format!("{head} {reach}")),
+            &["2001:db8:1::/48 [64502] -"],
+            "unreadable: MP_REACH_NLRI: wrong next hop length (RFC 7606 §7.11)",
+        );
+    }
+    check(
+        &ipv6(&format!("{head} 800e20 10 20010db8")),
+        &["2001:db8:1::/48 [64502] -"],
+        "unreadable: MP_REACH_NLRI: the length exceeds the attributes (RFC 7606 §3 (j))",
+    );
+    check(
+        &ipv6(&format!("{head} {NEXT_HOP}")),
+        &["2001:db8:1::/48 [64502] 192.0.2.1"],
+        "odd: IPv6 routes whose next hop is in NEXT_HOP alone",
+    );
+}
+
+#[test]
+fn octets_after_the_content_of_a_record_are_noted() {
+    let trailing = "odd: octets after its BGP message or last entry, which are left out";
+    let attributes = format!("{ORIGIN} {PATH} {NEXT_HOP}");
+    let mut message = update(&attributes, NLRI);
+    let mut rib = ipv4(&attributes);
+    let start = peers().len();
+    for (record, start) in [(&mut message, 0), (&mut rib, start)] {
+        record.push(0xff);
+        record[start + 11] += 1;
+    }
+    check(&message, &["203.0.113.0/24 [64501] 192.0.2.1"], trailing);
+    check(&rib, &["198.51.100.0/24 [64501] 192.0.2.1"], trailing);
 }
 
 #[test]
@@ -258,7 +317,7 @@ fn two_entries(subtype: u16, entries: [(&str, &str, &str); 2]) -> Vec<u8> {
     record(13, subtype, &body)
 }
 
-/// Of two routes of one peer and path identifier in a record the later one counts.
+/// If a peer has two routes of one path identifier in a record, the later one counts.
 #[test]
 fn a_peer_that_occurs_again_in_a_record_is_noted() {
     let again = "odd: a peer has two routes of one path identifier, and the later one counts";

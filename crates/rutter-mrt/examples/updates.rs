@@ -38,14 +38,15 @@ fn routes(
     let Content::Message(message) = record.decode()? else {
         return Ok(RecordOutcome::READ);
     };
-    let Some(body) = update(&message)? else {
-        return Ok(RecordOutcome::READ);
+    let (body, outcome) = update(&message);
+    let Some(body) = body else {
+        return Ok(outcome);
     };
     let form = UpdateForm {
         as4: message.session.as4,
         add_path: message.add_path,
     };
-    let found = updates.read(body, form)?;
+    let found = updates.read(body, form);
     let peer = message.session.peer;
     for (prefix, _) in found.withdrawn {
         let _ = writeln!(out, "{peer} withdraws {prefix}");
@@ -55,5 +56,5 @@ fn routes(
     for (prefix, _) in found.announced.iter().chain(found.mp_announced) {
         let _ = writeln!(out, "{peer} announces {prefix}, path {path}");
     }
-    Ok(found.outcome)
+    Ok(outcome.and(found.outcome))
 }

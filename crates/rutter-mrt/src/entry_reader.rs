@@ -57,9 +57,10 @@ impl<T: Clone + Default> EntryReader<T> {
             self.body.clear();
             entry.write_update(&mut self.body, prefix, false);
             let add_path = false;
-            let update = self
-                .updates
-                .read(&self.body, UpdateForm { as4, add_path })?;
+            if self.body.is_empty() {
+                return Err(Unreadable::Update);
+            }
+            let update = self.updates.read(&self.body, UpdateForm { as4, add_path });
             known.form = form;
             known.block.clear();
             known.block.extend_from_slice(entry.attributes);

@@ -63,12 +63,13 @@ impl<P> PeerIndex<P> {
         self.record += 1;
         self.paths.clear();
         let mut outcome = RecordOutcome::READ;
-        for entry in rib.entries() {
+        let mut entries = rib.entries();
+        for entry in entries.by_ref() {
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(error) => {
                     outcome.add(&error.into());
-                    break;
+                    return outcome;
                 }
             };
             let is_again = self.is_again(&entry, rib.add_path);
@@ -80,6 +81,9 @@ impl<P> PeerIndex<P> {
                 None => Unreadable::NoSuchPeer(entry.peer_index).into(),
             };
             outcome.add(&read);
+        }
+        if !entries.rest().is_empty() {
+            outcome.add(&Odd::Trailing.into());
         }
         outcome
     }

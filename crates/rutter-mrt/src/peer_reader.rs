@@ -5,12 +5,13 @@ use std::net::IpAddr;
 
 use rutter_net::{AfiSafi, Asn, Family, PerFamily, Prefix};
 use rutter_wire::attr::{Attributes, code};
-use rutter_wire::frame::{MAX_EXTENDED_LEN, MessageType, next_frame};
+use rutter_wire::frame::MessageType;
 use rutter_wire::mrt::{
     BgpSession, Content, Message, PeerIndexTable, Record, Rib, RibEntry, StateChange, TableDump,
 };
 use rutter_wire::update;
 
+use crate::message::frame;
 use crate::{PeerIndex, RecordOutcome, Skipped, Unreadable, UpdateForm};
 
 /// Reads records as events of numbered peers. Its numbers stay the same over all files that it reads.
@@ -212,9 +213,9 @@ impl PeerReader {
         message: &Message<'_>,
         each: &mut impl FnMut(usize, &FilePeer, PeerEvent<'_>) -> RecordOutcome,
     ) -> RecordOutcome {
-        let frame = match next_frame(message.message, MAX_EXTENDED_LEN) {
-            Ok(Some(frame)) => frame,
-            Ok(None) | Err(_) => return Unreadable::Message.into(),
+        let (frame, outcome) = frame(message);
+        let Some(frame) = frame else {
+            return outcome;
         };
         let event = match frame.kind {
             MessageType::Update => PeerEvent::Update(FileUpdate {
@@ -230,10 +231,10 @@ impl PeerReader {
                 Some(bgp_id) => PeerEvent::Opened { bgp_id },
                 None => return Unreadable::Message.into(),
             },
-            _ => return RecordOutcome::READ,
+            _ => return outcome,
         };
         let peer = self.number_of(session_peer(&message.session));
-        each(peer, &self.peers[peer], event)
+        outcome.and(each(peer, &self.peers[peer], event))
     }
 
     fn state_change(
@@ -293,9 +294,7 @@ impl UpdateFamilies {
             unicast: PerFamily::both(false),
             others: false,
         };
-        let Ok(sections) = update::split(body) else {
-            return families;
-        };
+        let (sections, _) = update::split_reported(body);
         let has_ipv4 = !sections.withdrawn.is_empty() || !sections.nlri.is_empty();
         families.unicast[Family::Ipv4Unicast] = has_ipv4;
         let view = Attributes::as_reported(sections.attributes, true);

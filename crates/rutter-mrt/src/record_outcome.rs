@@ -29,8 +29,12 @@ pub enum Finding {
 pub enum Odd {
     /// An RFC forbids one of its values.
     Value(Malformed),
+    /// The next hop of IPv6 routes is in NEXT_HOP alone.
+    OnlyNextHop,
     /// A peer has two routes with the same path identifier, or without one. The later one counts.
     Repeated,
+    /// There are octets after the BGP message, or after the last entry. They are left out.
+    Trailing,
 }
 
 /// A part of a file that holds no IPv4 or IPv6 unicast routes.
@@ -55,6 +59,8 @@ pub enum Unreadable {
     Update,
     /// A part of an UPDATE or of a table entry is malformed, so that its value is not known.
     Part(Malformed),
+    /// The withdrawn IPv4 routes of an UPDATE are malformed.
+    Withdrawn(Malformed),
     /// A route has no next hop that could be sent.
     NextHop,
 }
@@ -127,6 +133,10 @@ impl Finding {
             | (
                 Finding::Unreadable(Unreadable::Part(one)),
                 Finding::Unreadable(Unreadable::Part(other)),
+            )
+            | (
+                Finding::Unreadable(Unreadable::Withdrawn(one)),
+                Finding::Unreadable(Unreadable::Withdrawn(other)),
             ) => (one.code, one.fault) == (other.code, other.fault),
             (
                 Finding::Unreadable(Unreadable::NoSuchPeer(_)),
@@ -170,6 +180,10 @@ impl fmt::Display for Odd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Odd::Value(malformed) => malformed.summary().fmt(f),
+            Odd::OnlyNextHop => f.write_str("IPv6 routes whose next hop is in NEXT_HOP alone"),
+            Odd::Trailing => {
+                f.write_str("octets after its BGP message or last entry, which are left out")
+            }
             Odd::Repeated => f.write_str(
                 "a peer has two routes of one path identifier, and the later one counts",
             ),
@@ -235,6 +249,9 @@ impl fmt::Display for Unreadable {
             Unreadable::Update => f.write_str("the lengths inside its UPDATE do not add up"),
             Unreadable::NextHop => f.write_str("a route has no next hop that could be sent"),
             Unreadable::Part(malformed) => malformed.summary().fmt(f),
+            Unreadable::Withdrawn(malformed) => {
+                f.write_str(&malformed.summary_in("withdrawn routes"))
+            }
         }
     }
 }

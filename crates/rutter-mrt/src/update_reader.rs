@@ -59,12 +59,8 @@ impl UpdateRoutes<'_> {
 
 impl UpdateReader {
     /// Reads the body of an UPDATE.
-    pub fn read<'a>(
-        &'a mut self,
-        body: &'a [u8],
-        form: UpdateForm,
-    ) -> Result<UpdateRoutes<'a>, Unreadable> {
-        let sections = update::split(body).map_err(|_| Unreadable::Update)?;
+    pub fn read<'a>(&'a mut self, body: &'a [u8], form: UpdateForm) -> UpdateRoutes<'a> {
+        let (sections, exceeds) = update::split_reported(body);
         let context = AttrContext {
             as4: form.as4,
             external: false,
@@ -74,36 +70,45 @@ impl UpdateReader {
         self.faults.clear();
         let attributes = parse_reported(sections.attributes, &context, &mut self.faults);
         let path = form.add_path;
-        let mut outcome = RecordOutcome::READ;
+        let mut outcome = match exceeds {
+            true => Unreadable::Update.into(),
+            false => RecordOutcome::READ,
+        };
         self.withdrawn.clear();
         self.announced.clear();
         self.mp_announced.clear();
-        let mut nlri = |field, bytes, into: &mut Vec<_>| {
-            outcome.add(&routes(field, bytes, path, into));
+        let mut nlri = |field, family, bytes, into: &mut Vec<_>| {
+            outcome.add(&routes(field, family, bytes, path, into));
         };
-        let ipv4 = (AfiSafi::IPV4_UNICAST, None);
-        nlri(ipv4, sections.withdrawn, &mut self.withdrawn);
-        nlri(ipv4, sections.nlri, &mut self.announced);
+        let ipv4 = AfiSafi::IPV4_UNICAST;
+        let withdrawn = &mut self.withdrawn;
+        nlri(Field::Withdrawn, ipv4, sections.withdrawn, withdrawn);
+        nlri(Field::Nlri, ipv4, sections.nlri, &mut self.announced);
         if let Some(unreach) = attributes.mp_unreach() {
-            let field = (unreach.afi_safi, Some(code::MP_UNREACH_NLRI));
-            nlri(field, unreach.withdrawn, &mut self.withdrawn);
+            let field = Field::Attribute(code::MP_UNREACH_NLRI);
+            nlri(field, unreach.afi_safi, unreach.withdrawn, withdrawn);
         }
         let reach = attributes.mp_reach();
         if let Some(reach) = reach {
-            let field = (reach.afi_safi, Some(code::MP_REACH_NLRI));
-            nlri(field, reach.nlri, &mut self.mp_announced);
+            let field = Field::Attribute(code::MP_REACH_NLRI);
+            nlri(field, reach.afi_safi, reach.nlri, &mut self.mp_announced);
         }
         for fault in &self.faults {
-            outcome.add(&outcome_of(fault, &attributes));
+            outcome.add(&outcome_of(fault, &attributes, sections.attributes));
         }
         let (next_hop, mp_next_hop_address) = (attributes.next_hop(), attributes.mp_next_hop());
         let has_octets = reach.is_some_and(|reach| !reach.next_hop.is_empty());
-        if !self.mp_announced.is_empty() && !has_octets && mp_next_hop_address.is_none() {
+        // It may be in an attribute that is cut off.
+        let is_cut = |fault: &Malformed| {
+            matches!(fault.fault, Fault::HeaderTruncated | Fault::LengthOverrun)
+        };
+        let is_missing = !has_octets && !self.faults.iter().any(is_cut);
+        if !self.mp_announced.is_empty() && is_missing && mp_next_hop_address.is_none() {
             outcome.add(&Odd::Value(NO_NEXT_HOP).into());
         }
         self.block.clear();
         attributes.write_canonical(&mut self.block);
-        Ok(UpdateRoutes {
+        UpdateRoutes {
             attributes: Attributes::from_canonical(&self.block),
             mp_next_hop: reach.map_or(&[], |reach| reach.next_hop),
             next_hop: next_hop.map(IpAddr::V4),
@@ -112,13 +117,23 @@ impl UpdateReader {
             announced: &self.announced,
             mp_announced: &self.mp_announced,
             outcome,
-        })
+        }
     }
 }
 
-/// Appends the prefixes of an NLRI field. After a fault, `into` holds the prefixes before it.
+/// A field with prefixes.
+#[derive(Clone, Copy)]
+enum Field {
+    Withdrawn,
+    Nlri,
+    /// Of this code.
+    Attribute(u8),
+}
+
+/// Appends the prefixes of a field. After a fault, `into` holds the prefixes before it.
 fn routes(
-    (afi_safi, code): (AfiSafi, Option<u8>),
+    field: Field,
+    afi_safi: AfiSafi,
     bytes: &[u8],
     add_path: bool,
     into: &mut Vec<(Prefix, u32)>,
@@ -139,17 +154,32 @@ fn routes(
         None if bytes.is_empty() => Ok(()),
         None => return Skipped::Family(afi_safi).into(),
     };
-    let named = result.map_err(|fault| Unreadable::Part(Malformed { code, ..fault }));
+    let named = result.map_err(|fault| match field {
+        Field::Withdrawn => Unreadable::Withdrawn(fault),
+        Field::Nlri => Unreadable::Part(fault),
+        Field::Attribute(code) => Unreadable::Part(Malformed {
+            code: Some(code),
+            ..fault
+        }),
+    });
     named.into()
 }
 
-fn outcome_of(fault: &Malformed, attributes: &Attributes<'_>) -> RecordOutcome {
+fn outcome_of(fault: &Malformed, attributes: &Attributes<'_>, block: &[u8]) -> RecordOutcome {
     let reach = attributes.mp_reach();
+    let is_next_hop = |octets: &[u8]| {
+        let own = Attributes::as_reported(block, true).next_hop();
+        own.is_some_and(|own| own.octets() == *octets)
+    };
     match fault.fault {
         _ if attributes.has_unspecified_next_hop(fault) => RecordOutcome::READ,
         // `read` reports that it is missing.
         Fault::NextHopLength(_) if reach.is_some_and(|reach| reach.next_hop.is_empty()) => {
             RecordOutcome::READ
+        }
+        // An entry of a table dump without MP_REACH_NLRI becomes such an UPDATE.
+        Fault::NextHopLength(_) if reach.is_some_and(|reach| is_next_hop(reach.next_hop)) => {
+            Odd::OnlyNextHop.into()
         }
         _ if attributes.is_hidden_by(fault) => Unreadable::Part(*fault).into(),
         _ => Odd::Value(*fault).into(),

@@ -57,7 +57,7 @@ fn read(bytes: &[u8]) -> (Vec<FilePeer>, Vec<String>) {
         last = reader.read(&record.unwrap(), |_, peer, event| match event {
             PeerEvent::Update(update) => {
                 peers.push(*peer);
-                updates.read(update.body, update.form).unwrap().outcome
+                updates.read(update.body, update.form).outcome
             }
             _ => RecordOutcome::READ,
         });
@@ -102,7 +102,7 @@ fn report(name: &str, bytes: &[u8]) -> (Vec<String>, Result<(), String>) {
     let inputs: Vec<Input> = find_files(std::slice::from_ref(&path)).unwrap();
     let read = reader.read(&inputs[0], |record| {
         Ok::<_, Infallible>(peers.read(record, |_, _, event| match event {
-            PeerEvent::Update(update) => updates.read(update.body, update.form).unwrap().outcome,
+            PeerEvent::Update(update) => updates.read(update.body, update.form).outcome,
             _ => RecordOutcome::READ,
         }))
     });
@@ -142,4 +142,95 @@ fn a_record_counts_for_each_kind_of_finding() {
     ];
     assert_eq!(lines, expected);
     assert!(verdict.is_err());
+}
+
+/// A BGP4MP_MESSAGE_AS4 record of an UPDATE.
+fn message(update: &str) -> Vec<u8> {
+    let update = hex(update);
+    let mut body = hex("0000fbf5 0000fbf4 0000 0001 c000020b c0000201");
+    body.extend([0xff; 16]);
+    body.extend((19 + update.len() as u16).to_be_bytes());
+    body.push(2);
+    body.extend(update);
+    record(16, 4, &body)
+}
+
+const EXCEEDS: &str = "the lengths inside its UPDATE do not add up";
+
+/// The part whose length exceeds the UPDATE ends with it, and its routes count.
+#[test]
+fn an_update_whose_lengths_exceed_it_is_read_up_to_its_end() {
+    for update in [
+        "0004 180a1400 01f4 40010100 40020a 0202 0000fbf5 0000fde8 400304 c0000201",
+        "01f4 180a1400",
+        "0004 180a1400",
+    ] {
+        let (mut withdrawn, mut updates) = (Vec::new(), UpdateReader::default());
+        let bytes = message(update);
+        let mut records = Records::new(&bytes).map(Result::unwrap);
+        let outcome = PeerReader::new().read(&records.next().unwrap(), |_, _, event| {
+            let PeerEvent::Update(update) = event else {
+                panic!("{event:?}");
+            };
+            let routes = updates.read(update.body, update.form);
+            withdrawn.extend(
+                routes
+                    .withdrawn
+                    .iter()
+                    .map(|(prefix, _)| prefix.to_string()),
+            );
+            routes.outcome
+        });
+        let findings = outcome.findings().iter().map(ToString::to_string);
+        assert_eq!(findings.collect::<Vec<_>>(), [EXCEEDS]);
+        assert_eq!(withdrawn, ["10.20.0.0/24"]);
+    }
+}
+
+#[test]
+fn a_malformed_withdrawn_prefix_is_named() {
+    let words = read(&message("0005 180a1400 18 0000")).1;
+    assert_eq!(words, ["withdrawn routes: prefix cut off (RFC 7606 §5.3)"]);
+}
+
+/// A second message in a record, and octets after the last entry.
+#[test]
+fn octets_after_the_content_of_a_record_are_noted() {
+    let table = record(13, 1, &hex(PEERS));
+    let (mut message, mut rib) = (message("0000 0000"), rib(2, &[("0000", "")]));
+    for record in [&mut message, &mut rib] {
+        record.push(0xff);
+        record[11] += 1;
+    }
+    let trailing = "octets after its BGP message or last entry, which are left out";
+    assert_eq!(read(&message).1, [trailing]);
+    assert_eq!(read(&[table, rib].concat()).1, [trailing]);
+}
+
+/// 2001:db8:1::/48 with these attributes.
+fn ipv6(attributes: &str) -> Vec<u8> {
+    let attributes = hex(&format!("400101 00 400206 0201 0000fbf6 {attributes}"));
+    let mut body = hex("00000000 30 20010db80001 0001 0000 5f5e1000");
+    body.extend((attributes.len() as u16).to_be_bytes());
+    body.extend(attributes);
+    [record(13, 1, &hex(PEERS)), record(13, 4, &body)].concat()
+}
+
+/// A next hop in MP_REACH_NLRI that is cut off is not missing.
+#[test]
+fn an_unreadable_next_hop_of_an_entry_is_an_error() {
+    let wrong = "MP_REACH_NLRI: wrong next hop length (RFC 7606 §7.11)";
+    for reach in [
+        "800e05 10 20010db8",
+        "800e02 ffff",
+        "800e08 0002 01 10 20010db8",
+    ] {
+        assert_eq!(read(&ipv6(reach)).1, [wrong], "{reach}");
+    }
+    let exceeds = "MP_REACH_NLRI: the length exceeds the attributes (RFC 7606 §3 (j))";
+    assert_eq!(read(&ipv6("800e20 10 20010db8")).1, [exceeds]);
+    let alone = "IPv6 routes whose next hop is in NEXT_HOP alone";
+    assert_eq!(read(&ipv6("400304 c0000201")).1, [alone]);
+    let missing = "NEXT_HOP: mandatory, but missing (RFC 7606 §3 (d))";
+    assert_eq!(read(&ipv6("")).1, [missing]);
 }

@@ -126,14 +126,12 @@ impl<'w> Reading<'w> {
             Ok(Content::PeerIndexTable(table)) => self.peers(&table),
             Ok(Content::Rib(rib)) => self.rib(&rib),
             Ok(Content::TableDump(route)) => self.old_route(&route),
-            Ok(Content::Message(message)) => match rutter_mrt::update(&message) {
-                Ok(Some(body)) => {
-                    let (as4, add_path) = (message.session.as4, message.add_path);
-                    self.update(body, UpdateForm { as4, add_path })
-                }
-                Ok(None) => RecordOutcome::READ,
-                Err(fault) => fault.into(),
-            },
+            Ok(Content::Message(message)) => {
+                let (body, outcome) = rutter_mrt::update(&message);
+                let (as4, add_path) = (message.session.as4, message.add_path);
+                let form = UpdateForm { as4, add_path };
+                outcome.and(body.map_or(RecordOutcome::READ, |body| self.update(body, form)))
+            }
             Ok(Content::OldUpdate(update)) => self.update(update.body, old),
             Ok(Content::StateChange(_)) => RecordOutcome::READ,
             Ok(Content::Other) => Skipped::Type(record.kind, record.subtype).into(),
@@ -143,10 +141,7 @@ impl<'w> Reading<'w> {
 
     /// UPDATEs are no part of a dump. Their faults are those of the file.
     fn update(&mut self, body: &[u8], form: UpdateForm) -> RecordOutcome {
-        match self.updates.read(body, form) {
-            Ok(update) => update.outcome,
-            Err(fault) => fault.into(),
-        }
+        self.updates.read(body, form).outcome
     }
 
     fn peers(&mut self, table: &PeerIndexTable<'_>) -> RecordOutcome {

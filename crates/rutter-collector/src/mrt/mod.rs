@@ -29,8 +29,8 @@ pub(crate) fn mrt(args: &MrtArgs) -> Result<(), Failure> {
     };
     let report = |line: &str| bar.report(line);
     let mut reader = Reader::new(&progress, &report);
+    let mut printer = Printer::new(args.json);
     for input in &inputs {
-        let mut printer = Printer::new(args.json);
         reader.read(input, |record| {
             let outcome = printer.record(record);
             if printer.text().len() >= FLUSH_AT {

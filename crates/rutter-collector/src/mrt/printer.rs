@@ -179,10 +179,9 @@ impl Printer {
     }
 
     fn message(&mut self, message: &Message<'_>, record: &Record<'_>) -> RecordOutcome {
-        let body = match rutter_mrt::update(message) {
-            Ok(Some(body)) => body,
-            Ok(None) => return RecordOutcome::READ,
-            Err(fault) => return fault.into(),
+        let (body, outcome) = rutter_mrt::update(message);
+        let Some(body) = body else {
+            return outcome;
         };
         let form = UpdateForm {
             as4: message.session.as4,
@@ -204,7 +203,7 @@ impl Printer {
             is_local: message.local,
             form,
         };
-        self.update(&source, body, record)
+        outcome.and(self.update(&source, body, record))
     }
 
     /// Prints the routes of an UPDATE. The routes before a malformed one are printed too.
@@ -215,13 +214,9 @@ impl Printer {
         record: &Record<'_>,
     ) -> RecordOutcome {
         let mut updates = std::mem::take(&mut self.updates);
-        let outcome = match updates.read(body, source.form) {
-            Ok(update) => {
-                self.update_routes(source, &update, record);
-                update.outcome
-            }
-            Err(fault) => fault.into(),
-        };
+        let update = updates.read(body, source.form);
+        self.update_routes(source, &update, record);
+        let outcome = update.outcome;
         self.updates = updates;
         outcome
     }

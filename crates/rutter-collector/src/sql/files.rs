@@ -1,12 +1,13 @@
 //! A query over files. MRT files are loaded into a table of this process. DataFusion reads Parquet, CSV and JSON.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
 use futures::StreamExt as _;
 use rutter_ingest::MrtLoader;
-use rutter_mrt::{Progress, Reader, find_files};
+use rutter_mrt::{Input, Progress, Reader, find_files};
 use rutter_policy::{ExportPolicy, ExportSettings};
 use rutter_rib::{Rib, RibConfig};
 use rutter_sql::{Database, Format, Limits, Printer, live_database};
@@ -67,20 +68,32 @@ fn load(args: &SqlArgs) -> Result<(Arc<Rib>, Result<(), String>), Failure> {
     if args.mrt.is_empty() {
         return Ok((rib, Ok(())));
     }
-    let inputs = find_files(&args.mrt)?;
+    let all = find_files(&args.mrt)?;
     let progress = Progress::new();
-    let bar = Bar::of_files(&inputs, &progress, Lines::None);
+    let bar = Bar::of_files(&all, &progress, Lines::None);
     let report = |line: &str| bar.report(line);
     let mut reader = Reader::new(&progress, &report);
-    for input in &inputs {
-        let mut loader = MrtLoader::new(&rib, &input.to_string());
-        let read = reader.read(input, |record| loader.take(record));
-        read.map_err(|error| Failure::text(format!("{input}: {error}")))?;
-        loader.finish();
+    let mut loader = MrtLoader::new(&rib, "");
+    for path in &args.mrt {
+        let inputs = find_files(std::slice::from_ref(path))?;
+        loader.begin_router(&router_name(path));
+        for input in &inputs {
+            let read = reader.read(input, |record| loader.take(record));
+            read.map_err(|error| Failure::text(format!("{input}: {error}")))?;
+        }
     }
+    loader.finish();
     let verdict = reader.verdict();
     bar.end();
     Ok((rib, verdict))
+}
+
+/// The router of a file, or of all files in a folder.
+fn router_name(path: &Path) -> String {
+    match path.as_os_str() == "-" {
+        true => Input::Stdin.to_string(),
+        false => path.display().to_string(),
+    }
 }
 
 /// Runs the query and prints its rows.

@@ -20,7 +20,7 @@ impl Found {
             lacks_next_hop: false,
             fault: None,
         };
-        if pushed.reset.is_some() {
+        if pushed.exceeds {
             found.fault = Some("the lengths inside the UPDATE do not add up".into());
         }
         for fault in &pushed.faults {
@@ -38,7 +38,7 @@ fn is_missing_next_hop(fault: &Malformed, body: &[u8]) -> bool {
     match fault.fault {
         Fault::Missing => fault.code == Some(code::NEXT_HOP),
         Fault::NextHopLength(_) => {
-            let reach = reported(body).and_then(|attributes| attributes.mp_reach());
+            let reach = reported(body).mp_reach();
             reach.is_some_and(|reach| reach.next_hop.is_empty())
         }
         _ => false,
@@ -46,10 +46,10 @@ fn is_missing_next_hop(fault: &Malformed, body: &[u8]) -> bool {
 }
 
 fn is_unspecified(fault: &Malformed, body: &[u8]) -> bool {
-    reported(body).is_some_and(|attributes| attributes.has_unspecified_next_hop(fault))
+    reported(body).has_unspecified_next_hop(fault)
 }
 
-fn reported(body: &[u8]) -> Option<Attributes<'_>> {
-    let sections = update::split(body).ok()?;
-    Some(Attributes::as_reported(sections.attributes, true))
+fn reported(body: &[u8]) -> Attributes<'_> {
+    let (sections, _) = update::split_reported(body);
+    Attributes::as_reported(sections.attributes, true)
 }

@@ -110,18 +110,17 @@ impl Converter {
         message: &Message<'_>,
         visit: &mut dyn FnMut(&UpdateContent<'_>),
     ) -> RecordOutcome {
-        let body = match rutter_mrt::update(message) {
-            Ok(Some(body)) => body,
-            Ok(None) => return RecordOutcome::READ,
-            Err(fault) => return fault.into(),
+        let (body, outcome) = rutter_mrt::update(message);
+        let Some(body) = body else {
+            return outcome;
         };
         let form = form(message.session.as4, message.add_path);
         let peer = session_peer(&message.session);
-        match message.local {
+        outcome.and(match message.local {
             // The collector's own messages are not routes of the peer.
             true => self.update(peer, body, form, &mut |_| {}),
             false => self.update(peer, body, form, visit),
-        }
+        })
     }
 
     /// An UPDATE with a fault in its routes yields the routes before the fault.
@@ -132,32 +131,28 @@ impl Converter {
         form: UpdateForm,
         visit: &mut dyn FnMut(&UpdateContent<'_>),
     ) -> RecordOutcome {
-        match self.updates.read(body, form) {
-            Ok(update) => {
-                let (mut announced, mut mp_announced) = (update.announced, update.mp_announced);
-                let mut outcome = update.outcome;
-                // The receiver would withdraw them (RFC 7606 §3 (d)).
-                if !announced.is_empty() && update.next_hop.is_none() {
-                    announced = &[];
-                    outcome.add(&Unreadable::NextHop.into());
-                }
-                // With such a next hop the receiver would reset the session (RFC 7606 §7.11).
-                if !mp_announced.is_empty() && !matches!(update.mp_next_hop.len(), 4 | 16 | 32) {
-                    mp_announced = &[];
-                    outcome.add(&Unreadable::NextHop.into());
-                }
-                visit(&UpdateContent {
-                    peer,
-                    attributes: update.attributes,
-                    mp_next_hop: update.mp_next_hop,
-                    withdrawn: update.withdrawn,
-                    announced,
-                    mp_announced,
-                });
-                outcome
-            }
-            Err(fault) => fault.into(),
+        let update = self.updates.read(body, form);
+        let (mut announced, mut mp_announced) = (update.announced, update.mp_announced);
+        let mut outcome = update.outcome;
+        // The receiver would withdraw them (RFC 7606 §3 (d)).
+        if !announced.is_empty() && update.next_hop.is_none() {
+            announced = &[];
+            outcome.add(&Unreadable::NextHop.into());
         }
+        // With such a next hop the receiver would reset the session (RFC 7606 §7.11).
+        if !mp_announced.is_empty() && !matches!(update.mp_next_hop.len(), 4 | 16 | 32) {
+            mp_announced = &[];
+            outcome.add(&Unreadable::NextHop.into());
+        }
+        visit(&UpdateContent {
+            peer,
+            attributes: update.attributes,
+            mp_next_hop: update.mp_next_hop,
+            withdrawn: update.withdrawn,
+            announced,
+            mp_announced,
+        });
+        outcome
     }
 }
 
@@ -256,8 +251,8 @@ mod tests {
         let head = [0x40, 1, 1, 0, 0x40, 2, 6, 2, 1, 0, 0, 0xfb, 0xf5];
         let next_hop = [0x40, 3, 4, 192, 0, 2, 1];
         for (attributes, routes, expected) in [
-            (&head[..], 0, RecordOutcome::from(Unreadable::NextHop)),
-            (&[&head[..], &next_hop].concat(), 1, RecordOutcome::READ),
+            (&head[..], 0, Some(Unreadable::NextHop)),
+            (&[&head[..], &next_hop].concat(), 1, None),
         ] {
             let len = attributes.len() as u8;
             let body = [&[0, 0, 0, len][..], attributes, &[24, 203, 0, 113]].concat();
@@ -272,7 +267,7 @@ mod tests {
             let outcome = converter.update(peer, &body, form(true, false), &mut |content| {
                 played += content.routes();
             });
-            assert_eq!((played, outcome), (routes, expected));
+            assert_eq!((played, outcome.unreadable()), (routes, expected));
         }
     }
 }

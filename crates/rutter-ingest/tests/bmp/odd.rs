@@ -177,6 +177,22 @@ fn path_identifiers_without_a_peer_up_are_recognized() {
     world.end();
 }
 
+/// The length of the attributes exceeds the UPDATE. It still names 10.20.0.0/24 as withdrawn.
+#[test]
+fn an_update_whose_lengths_exceed_it_is_read_up_to_its_end() {
+    let world = World::start();
+    let mut router = world.connect();
+    let header = peer("192.0.2.11", RibView::AdjRibInPre);
+    router.peer_up(&header, None);
+    router.monitor(&header, &update(&["10.20.0.0/24", "198.51.100.0/24"]));
+    let exceeding = "02 0004 180a1400 01f4 40010100 40020a 0202 0000fbf5 0000fde8 400304 c0000201";
+    router.monitor(&header, &message(exceeding));
+    world.expect(&["127.0.0.1/192.0.2.11/adj-in-pre/198.51.100.0/24"]);
+    let status = world.status_with(|status| status.messages == 3);
+    assert_eq!(status.malformed, 1);
+    world.end();
+}
+
 /// Without a Peer Up, too, two connections never have one name.
 #[test]
 fn a_loc_rib_without_a_peer_up_waits_for_the_router_s_name() {

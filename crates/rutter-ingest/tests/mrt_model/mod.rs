@@ -173,6 +173,11 @@ impl Model {
                         },
                     });
                 }
+                let mut entries = rib.entries();
+                let whole = entries.by_ref().all(|entry| entry.is_ok());
+                if whole && !entries.rest().is_empty() {
+                    outcome.add(&Odd::Trailing.into());
+                }
                 outcome
             }
             Content::TableDump(route) => {
@@ -181,17 +186,16 @@ impl Model {
                 self.update((route.peer, route.peer_asn, 0), &body, form(false, false))
             }
             Content::Message(message) => match rutter_mrt::update(&message) {
-                Ok(Some(body)) => {
+                (Some(body), outcome) => {
                     let session = &message.session;
                     let form = form(session.as4, message.add_path);
                     let before = message.local.then(|| self.routes.clone());
-                    let outcome = self.update((session.peer, session.peer_asn, 0), body, form);
+                    let of_update = self.update((session.peer, session.peer_asn, 0), body, form);
                     // The collector's own messages are no routes of the peer.
                     self.routes = before.unwrap_or_else(|| std::mem::take(&mut self.routes));
-                    outcome
+                    outcome.and(of_update)
                 }
-                Ok(None) => RecordOutcome::READ,
-                Err(fault) => fault.into(),
+                (None, outcome) => outcome,
             },
             Content::OldUpdate(update) => {
                 let peer = (update.session.peer, update.session.peer_asn, 0);
@@ -209,13 +213,9 @@ impl Model {
     }
 
     fn update(&mut self, peer: Peer, body: &[u8], form: UpdateForm) -> RecordOutcome {
-        match self.reader.read(body, form) {
-            Ok(update) => {
-                apply_update(peer, &update, &mut self.routes);
-                update.outcome
-            }
-            Err(fault) => fault.into(),
-        }
+        let update = self.reader.read(body, form);
+        apply_update(peer, &update, &mut self.routes);
+        update.outcome
     }
 }
 

@@ -34,6 +34,19 @@ struct Sender {
     classes: Arc<ClassTable>,
 }
 
+impl Sender {
+    /// The context in which the attributes of an UPDATE are read.
+    #[inline(always)]
+    fn context(&self, sections: &update::Sections<'_>) -> AttrContext {
+        AttrContext {
+            as4: self.session.as4,
+            external: self.neighbor.kind.is_external(),
+            accept_as_set: !self.neighbor.import.settings().reject_as_set,
+            has_ipv4_nlri: !sections.nlri.is_empty(),
+        }
+    }
+}
+
 /// The operations of one family, by shard.
 struct Ops<K> {
     by_shard: Vec<Vec<Op<K>>>,
@@ -81,6 +94,8 @@ pub struct Pushed {
     pub faults: Vec<Malformed>,
     /// Set where the message is an End-of-RIB marker (RFC 4724 §2).
     pub end_of_rib: Option<AfiSafi>,
+    /// Lengths exceed the report of another router or of a file. What it holds up to its end was applied.
+    pub exceeds: bool,
     /// The NOTIFICATION with which the session must be reset. Nothing of the message was applied then.
     pub reset: Option<Notification>,
 }
@@ -209,13 +224,17 @@ impl Batch {
         body: &[u8],
         pushed: &mut Pushed,
     ) -> Result<(), Notification> {
-        let sections = update::split(body)?;
-        let context = AttrContext {
-            as4: sender.session.as4,
-            external: sender.neighbor.kind.is_external(),
-            accept_as_set: !sender.neighbor.import.settings().reject_as_set,
-            has_ipv4_nlri: !sections.nlri.is_empty(),
+        let sections = match update::split(body) {
+            Ok(sections) => sections,
+            Err(_) if sender.neighbor.monitored.is_some() => {
+                let (sections, exceeds) = update::split_reported(body);
+                pushed.exceeds = exceeds;
+                self.queue_reported(rib, sender, &sections, pushed);
+                return Ok(());
+            }
+            Err(reset) => return Err(reset),
         };
+        let context = sender.context(&sections);
         let attributes = attr::parse(sections.attributes, &context, &mut pushed.faults);
         let mut message = Message::default();
         let fail = |fault: Malformed| Err(fault.notification());
@@ -223,7 +242,7 @@ impl Batch {
         let read = message.read(&sender.session, &sections, &attributes, parsed, fail);
         let is_faulty = read.is_err() || !pushed.faults.is_empty();
         if is_faulty && sender.neighbor.monitored.is_some() {
-            self.queue_reported(rib, sender, &sections, &context, pushed);
+            self.queue_reported(rib, sender, &sections, pushed);
             return Ok(());
         }
         read?;
@@ -252,11 +271,11 @@ impl Batch {
         rib: &Rib,
         sender: &Sender,
         sections: &update::Sections<'_>,
-        context: &AttrContext,
         pushed: &mut Pushed,
     ) {
         pushed.faults.clear();
-        let attributes = attr::parse_reported(sections.attributes, context, &mut pushed.faults);
+        let context = sender.context(sections);
+        let attributes = attr::parse_reported(sections.attributes, &context, &mut pushed.faults);
         let mut message = Message::default();
         let faults = &mut pushed.faults;
         let keep = |fault: Malformed| {

@@ -224,6 +224,11 @@ impl Malformed {
         Summary(*self)
     }
 
+    /// The summary of a fault in a field that is no attribute.
+    pub fn summary_in(&self, field: &str) -> String {
+        format!("{field}: {} ({})", self.fault.description(), self.rfc())
+    }
+
     fn is_multiprotocol(&self) -> bool {
         matches!(self.code, Some(MP_REACH_NLRI | MP_UNREACH_NLRI))
     }

@@ -17,7 +17,7 @@ pub use bgp4mp::{BgpSession, Timestamp, write_message, write_state_change};
 pub use bgp4mp_read::{Message, StateChange};
 pub use record::{Content, MrtError, MrtFault, Record, Records, next_record};
 pub use table_dump::{PeerEntry, Route, write_peer_index_table, write_rib};
-pub use table_dump_read::{PeerIndexTable, Rib, RibEntry};
+pub use table_dump_read::{PeerIndexTable, Rib, RibEntries, RibEntry};
 pub use table_dump_v1::TableDump;
 
 /// Record types (RFC 6396 §4, and appendix B for the oldest one).

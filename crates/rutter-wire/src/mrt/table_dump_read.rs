@@ -88,10 +88,44 @@ pub struct RibEntry<'a> {
 }
 
 impl<'a> Rib<'a> {
-    /// The routes. The iterator ends after an error.
-    pub fn entries(&self) -> impl Iterator<Item = Result<RibEntry<'a>, MrtError>> + use<'a> {
-        let (mut rest, add_path) = (self.entries, self.add_path);
-        fused(self.count, move || entry(&mut rest, add_path))
+    /// The routes.
+    pub fn entries(&self) -> RibEntries<'a> {
+        RibEntries {
+            left: self.count,
+            add_path: self.add_path,
+            rest: self.entries,
+        }
+    }
+}
+
+/// The entries of a record. The iterator ends after an error.
+#[derive(Clone, Debug)]
+pub struct RibEntries<'a> {
+    left: u16,
+    add_path: bool,
+    rest: Cursor<'a>,
+}
+
+impl<'a> RibEntries<'a> {
+    /// The octets after the entries so far. After the last entry a record has none.
+    pub fn rest(self) -> &'a [u8] {
+        self.rest.rest()
+    }
+}
+
+impl<'a> Iterator for RibEntries<'a> {
+    type Item = Result<RibEntry<'a>, MrtError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let item = entry(&mut self.rest, self.add_path).ok_or(MrtError {
+            offset: 0,
+            fault: MrtFault::BodyTruncated,
+        });
+        if item.is_err() {
+            self.left = 0;
+        }
+        Some(item)
     }
 }
 
@@ -124,12 +158,15 @@ impl<'a> RibEntry<'a> {
     }
 
     /// Appends the body of an UPDATE that announces this route of `prefix`. The attributes are copied as they stand,
-    /// also malformed ones. The next hop goes where the entry has it: into MP_REACH_NLRI or NEXT_HOP.
+    /// also malformed ones. The next hop goes where the entry has it: into MP_REACH_NLRI or NEXT_HOP. A next hop in
+    /// MP_REACH_NLRI that cannot be read becomes one octet, whose length is wrong for every family.
     ///
     /// `add_path`: the NLRI have path identifiers. If no UPDATE can hold the attributes, the body is empty, which is
     /// malformed.
     pub fn write_update(&self, out: &mut Vec<u8>, prefix: Prefix, add_path: bool) {
-        let has_reach = self.view().value(code::MP_REACH_NLRI).is_some();
+        let view = self.view();
+        let reach = view.value(code::MP_REACH_NLRI);
+        let has_reach = reach.is_some();
         let path_id = add_path.then_some(self.path_id);
         let start = out.len();
         out.extend_from_slice(&[0; 4]);
@@ -139,8 +176,14 @@ impl<'a> RibEntry<'a> {
         };
         if plain.is_none() {
             // It stands first: it would be lost behind an attribute that is cut off.
-            let next_hop = self.next_hop().filter(|octets| octets.len() <= 255);
-            let next_hop = next_hop.unwrap_or_default();
+            let next_hop = match reach {
+                Some(value) => reach_next_hop(value).unwrap_or(&UNREADABLE_NEXT_HOP),
+                None => view.value(code::NEXT_HOP).unwrap_or_default(),
+            };
+            let next_hop = match next_hop.len() {
+                0..=255 => next_hop,
+                _ => &UNREADABLE_NEXT_HOP,
+            };
             write_mp_reach(
                 out,
                 prefix.family().afi_safi(),
@@ -165,6 +208,9 @@ impl<'a> RibEntry<'a> {
         }
     }
 }
+
+/// The next hop in an UPDATE that is made of an entry with an unreadable one.
+const UNREADABLE_NEXT_HOP: [u8; 1] = [0];
 
 /// The next hop in the value of MP_REACH_NLRI. RFC 6396 §4.3.4 shortens the value to the next hop; some collectors write
 /// all of it, or all but the NLRI.

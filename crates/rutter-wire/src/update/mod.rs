@@ -29,6 +29,22 @@ pub fn split(body: &[u8]) -> Result<Sections<'_>, Notification> {
     sections(body).ok_or_else(|| Notification::new(UPDATE, MALFORMED_ATTRIBUTE_LIST, Vec::new()))
 }
 
+/// Splits the body of an UPDATE that a router or a file reports. A part whose length exceeds the body ends with it. Then the
+/// second value is `true`.
+pub fn split_reported(body: &[u8]) -> (Sections<'_>, bool) {
+    if let Some(sections) = sections(body) {
+        return (sections, false);
+    }
+    let (withdrawn, rest) = counted_or_all(body);
+    let (attributes, nlri) = counted_or_all(rest);
+    let sections = Sections {
+        withdrawn,
+        attributes,
+        nlri,
+    };
+    (sections, true)
+}
+
 #[inline]
 fn sections(body: &[u8]) -> Option<Sections<'_>> {
     let (withdrawn, rest) = counted(body)?;
@@ -45,6 +61,11 @@ fn sections(body: &[u8]) -> Option<Sections<'_>> {
 fn counted(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (&len, rest) = bytes.split_first_chunk()?;
     rest.split_at_checked(usize::from(u16::from_be_bytes(len)))
+}
+
+/// As [`counted`]. If there are fewer bytes, takes all of them.
+fn counted_or_all(bytes: &[u8]) -> (&[u8], &[u8]) {
+    counted(bytes).unwrap_or((bytes.get(2..).unwrap_or_default(), &[]))
 }
 
 /// The family of an End-of-RIB marker (RFC 4724 §2); `None` for any other UPDATE.

@@ -382,7 +382,7 @@ Table members:
         };
         for (route, path_id) in found.routes.iter().zip([1, 2, 1]) {
             route.write_update(&mut body, true);
-            let update = reader.read(&body, form).unwrap();
+            let update = reader.read(&body, form);
             assert_eq!(update.outcome, rutter_mrt::RecordOutcome::READ);
             let all = [update.announced, update.mp_announced].concat();
             assert_eq!(all, [(route.prefix, path_id)]);
