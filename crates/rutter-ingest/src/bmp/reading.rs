@@ -1,6 +1,8 @@
 //! The form of a monitored session's UPDATEs, as its OPENs negotiated it.
 
-use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
+use std::collections::HashSet;
+
+use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, PerFamily, Prefix};
 use rutter_wire::attr::Attributes;
 use rutter_wire::bmp::{PeerUp, RibView};
 use rutter_wire::capability::{AddPathMode, Capability};
@@ -79,8 +81,10 @@ fn modes(open: &Open) -> PerFamily<Option<AddPathMode>> {
 /// Returns `Some(true)` if the NLRI of a family are only valid with path identifiers, `Some(false)` if only without,
 /// and `None` otherwise.
 ///
-/// FRR before version 10 negotiates path identifiers by default, but omits them in its reports.
-pub(super) fn only_with_path_ids(body: &[u8], family: Family) -> Option<bool> {
+/// FRR before version 10 negotiates path identifiers by default, but omits them in its reports. `guesses`: no Peer Up says
+/// which form they have. Then a field that names a prefix twice without path identifiers is read with them: most of their
+/// octets are 0, which reads as 0.0.0.0/0 or ::/0.
+pub(super) fn only_with_path_ids(body: &[u8], family: Family, guesses: bool) -> Option<bool> {
     let sections = update::split(body).ok()?;
     let view = Attributes::from_canonical(sections.attributes);
     let mut parts = Vec::new();
@@ -96,23 +100,50 @@ pub(super) fn only_with_path_ids(body: &[u8], family: Family) -> Option<bool> {
     if parts.is_empty() {
         return None;
     }
-    let readable = |with: bool| parts.iter().all(|part| is_readable(part, family, with));
-    match (readable(true), readable(false)) {
+    let read = |with: bool| -> Vec<Option<Vec<(Prefix, u32)>>> {
+        let all = parts.iter().map(|part| routes(part, family, with));
+        all.collect()
+    };
+    let (with, without) = (read(true), read(false));
+    let is_valid = |fields: &[Option<_>]| fields.iter().all(Option::is_some);
+    match (is_valid(&with), is_valid(&without)) {
         (true, false) => Some(true),
         (false, true) => Some(false),
+        (true, true) if guesses && repeats(&without) && !repeats(&with) => Some(true),
         _ => None,
     }
 }
 
-fn is_readable(part: &[u8], family: Family, with: bool) -> bool {
+/// Returns whether a field names a route twice.
+fn repeats(fields: &[Option<Vec<(Prefix, u32)>>]) -> bool {
+    fields.iter().flatten().any(|routes| {
+        let mut seen = HashSet::new();
+        !routes.iter().all(|route| seen.insert(*route))
+    })
+}
+
+/// The routes of a field; `None` if it is malformed.
+fn routes(part: &[u8], family: Family, with: bool) -> Option<Vec<(Prefix, u32)>> {
     match family {
         Family::Ipv4Unicast => {
             let mut parsed: Vec<(u32, Ipv4Prefix)> = Vec::new();
-            nlri::parse_ipv4(part, with, &mut parsed).is_ok()
+            nlri::parse_ipv4(part, with, &mut parsed).ok()?;
+            Some(
+                parsed
+                    .iter()
+                    .map(|(id, prefix)| ((*prefix).into(), *id))
+                    .collect(),
+            )
         }
         Family::Ipv6Unicast => {
             let mut parsed: Vec<(u32, Ipv6Prefix)> = Vec::new();
-            nlri::parse_ipv6(part, with, &mut parsed).is_ok()
+            nlri::parse_ipv6(part, with, &mut parsed).ok()?;
+            Some(
+                parsed
+                    .iter()
+                    .map(|(id, prefix)| ((*prefix).into(), *id))
+                    .collect(),
+            )
         }
     }
 }

@@ -447,7 +447,8 @@ impl Router {
     }
 
     /// Checks that negotiated path identifiers are really present. An UPDATE that is only valid without them shows
-    /// that the router omits them. Without a Peer Up, an UPDATE that is only valid with them shows that it has them.
+    /// that the router omits them. Without a Peer Up, an UPDATE shows that it has them if it is only valid with them, or
+    /// names a prefix twice without them.
     fn check_path_ids(&mut self, monitored: &RouteMonitoring<'_>, unix_us: u64) {
         let header = &monitored.peer;
         let Some((session, _)) = self.sessions.get_mut(&Key::of(header)) else {
@@ -461,7 +462,8 @@ impl Router {
             if is_known || view.shown[family] {
                 continue;
             }
-            let Some(with) = only_with_path_ids(monitored.update(), family) else {
+            let Some(with) = only_with_path_ids(monitored.update(), family, session.is_implied)
+            else {
                 continue;
             };
             view.shown[family] = true;

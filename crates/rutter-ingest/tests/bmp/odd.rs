@@ -177,6 +177,18 @@ fn path_identifiers_without_a_peer_up_are_recognized() {
     world.end();
 }
 
+/// Without its path identifier, this UPDATE would be valid, too: as 0.0.0.0/0 three times and two short prefixes.
+#[test]
+fn a_prefix_that_occurs_again_is_a_path_identifier() {
+    let world = World::start();
+    let mut router = world.connect();
+    router.initiate("edge1");
+    let text = "02 0000 0014 40010100 400206 0201 0000fbf5 400304 c000020b 00000001 180a0001";
+    router.monitor(&loc_rib(), &message(text));
+    world.expect(&["edge1/loc-rib/loc-rib/10.0.1.0/24#1"]);
+    world.end();
+}
+
 /// The length of the attributes exceeds the UPDATE. It still names 10.20.0.0/24 as withdrawn.
 #[test]
 fn an_update_whose_lengths_exceed_it_is_read_up_to_its_end() {
