@@ -143,7 +143,8 @@ impl<S: Server> Scene<S> {
         self.feeds.iter().flat_map(Feed::routes).collect()
     }
 
-    /// Waits until the database holds exactly the announced routes, each once.
+    /// Waits until the database holds exactly the announced routes, each once, and the events that lead to them. A load
+    /// has the present routes, so it may be ahead of the events.
     fn settles(&self) {
         let current = format!(
             "{} FROM rutter_routes e JOIN rutter_peers p USING (peer_id)",
@@ -153,12 +154,15 @@ impl<S: Server> Scene<S> {
         eventually_within(
             Duration::from_secs(120),
             "the current routes are exact",
-            || compare(&self.server.ask(&current)?, &self.owed()),
+            || {
+                compare(&self.server.ask(&current)?, &self.owed())?;
+                self.compare_events_of_last_run()
+            },
         );
     }
 
     /// The events of the last run result in the same routes.
-    fn check_events_of_last_run(&self) {
+    fn compare_events_of_last_run(&self) -> Result<(), String> {
         let last = format!(
             "{} FROM (SELECT peer_id, prefix, as_path, kind, row_number()
                  OVER (PARTITION BY peer_id, prefix, path_id ORDER BY seq DESC) AS back FROM rutter_events
@@ -166,8 +170,8 @@ impl<S: Server> Scene<S> {
              JOIN rutter_peers p USING (peer_id) WHERE back = 1 AND kind = 'announce'",
             S::ROUTES
         );
-        let rows = self.server.ask(&last).unwrap_or_else(|why| panic!("{why}"));
-        compare(&rows, &self.owed()).unwrap_or_else(|why| panic!("the events: {why}"));
+        let rows = self.server.ask(&last)?;
+        compare(&rows, &self.owed()).map_err(|why| format!("the events: {why}"))
     }
 
     fn check_what_was_committed(&self) {
@@ -246,7 +250,9 @@ fn is_exact_whenever_it_is_killed<S: Server>(mut scene: Scene<S>, usual: u64) {
     scene.server.check_history();
     scene.check_what_was_committed();
     scene.check_what_was_taken();
-    scene.check_events_of_last_run();
+    scene
+        .compare_events_of_last_run()
+        .unwrap_or_else(|why| panic!("{why}"));
     let gaps = scene.server.ask(
         "SELECT detail FROM rutter_events WHERE kind = 'gap' AND detail NOT LIKE '%if there were any%'",
     );
