@@ -6,7 +6,8 @@ use rutter_net::{Asn, Prefix};
 use rutter_policy::{AddedCommunity, FilterChain, FilterDecision, Trial, TrialRoute};
 use rutter_rpki::Rov;
 
-use super::filter::{Filters, added_community};
+use super::filter::Filters;
+use super::filter_rule::added_community;
 use crate::key_rows::{Key, Reload};
 use crate::read::Root;
 use crate::toml_values::{Item, Section};

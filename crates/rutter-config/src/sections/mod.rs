@@ -11,6 +11,7 @@ pub(crate) mod custom;
 pub(crate) mod daemon;
 pub(crate) mod exchange;
 pub(crate) mod filter;
+pub(crate) mod filter_rule;
 pub(crate) mod filter_test;
 pub(crate) mod graceful_restart;
 pub(crate) mod history;
@@ -186,7 +187,7 @@ pub const TABLES: &[(&str, &[Key])] = &[
     ("communities.tags", Tags::KEYS),
     ("communities.custom", CUSTOM),
     ("white-list", WhiteList::KEYS),
-    ("filter.rule", filter::RULE),
+    ("filter.rule", filter_rule::RULE),
 ];
 
 const fn of<T: KeyRows>() -> SectionKeys {
