@@ -160,3 +160,105 @@ fn position(service: &TakenService) -> Result<FeedPosition, String> {
     };
     Ok((number()?, number()?))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread::{self, JoinHandle};
+
+    use super::*;
+
+    /// Two threads that stand still whenever they are asked to.
+    struct Followers {
+        pauses: [FeedPause; 2],
+        threads: Vec<JoinHandle<bool>>,
+        end: Arc<AtomicBool>,
+    }
+
+    impl Followers {
+        fn start(positions: impl IntoIterator<Item = Result<FeedPosition, String>>) -> Self {
+            let mut followers = Followers {
+                pauses: [FeedPause::default(), FeedPause::default()],
+                threads: Vec::new(),
+                end: Arc::default(),
+            };
+            for (pause, position) in followers.pauses.iter().zip(positions) {
+                let (pause, end) = (pause.clone(), Arc::clone(&followers.end));
+                followers.threads.push(thread::spawn(move || {
+                    while !end.load(Ordering::Relaxed) {
+                        if pause.is_requested() && !pause.stand(position.clone()) {
+                            return false;
+                        }
+                        thread::yield_now();
+                    }
+                    true
+                }));
+            }
+            followers
+        }
+
+        fn hold(&self) -> Result<Option<Box<dyn HeldServices>>, String> {
+            let names = [of_history(), of_sink("db")];
+            let movable = Movable {
+                station: None,
+                followers: names.into_iter().zip(self.pauses.iter().cloned()).collect(),
+            };
+            movable.hold(Duration::ZERO)
+        }
+
+        /// Holds them, also on a machine on which that takes long.
+        fn hold_at_last(&self) -> Result<Box<dyn HeldServices>, String> {
+            loop {
+                if let Some(held) = self.hold()? {
+                    return Ok(held);
+                }
+            }
+        }
+
+        /// Returns for each thread whether it went on to its end.
+        fn end(self) -> Vec<bool> {
+            self.end.store(true, Ordering::Relaxed);
+            let threads = self.threads.into_iter();
+            threads.map(|thread| thread.join().unwrap()).collect()
+        }
+    }
+
+    #[test]
+    fn positions_are_passed_on_and_nobody_goes_on_then() {
+        let followers = Followers::start([Ok((7, 3)), Ok((9, 4))]);
+        let held = followers.hold_at_last().unwrap();
+        let mut passed = Vec::new();
+        for given in held.records() {
+            let mut record = Reader::new(&given.record);
+            let mut number = || record.number::<u64>("position").unwrap();
+            passed.push((given.name, (number(), number())));
+        }
+        assert_eq!(passed, [(of_history(), (7, 3)), (of_sink("db"), (9, 4))]);
+        held.give_up();
+        assert_eq!(followers.end(), [false, false]);
+    }
+
+    #[test]
+    fn all_go_on_if_no_other_process_takes_over() {
+        let followers = Followers::start([Ok((7, 3)), Ok((9, 4))]);
+        drop(followers.hold_at_last().unwrap());
+        drop(followers.hold_at_last().unwrap());
+        assert_eq!(followers.end(), [true, true]);
+    }
+
+    #[test]
+    fn all_go_on_if_one_is_far_behind() {
+        let followers = Followers::start([Ok((7, 3))]);
+        assert!(followers.hold().is_ok_and(|held| held.is_none()));
+        assert_eq!(followers.end(), [true]);
+    }
+
+    #[test]
+    fn all_go_on_if_one_cannot_stand_still() {
+        let why = "the disk is full";
+        let followers = Followers::start([Ok((7, 3)), Err(why.to_owned())]);
+        assert_eq!(followers.hold_at_last().err().as_deref(), Some(why));
+        assert_eq!(followers.end(), [true, true]);
+    }
+}
