@@ -10,7 +10,7 @@ use rutter_wire::attr::Attributes;
 
 use crate::{
     ApplyOrder, AuditEntry, ClearHow, HistoryRow, LogRow, RouterRow, SessionRow, SinkRow,
-    SourceAction, SourceRow, StationRow, StatusRow,
+    SourceAction, SourceRow, StationRow, StatusRow, TurnTimes,
 };
 
 /// The dynamic neighbors whose AS no section names, and whose IRR data are requested.
@@ -56,6 +56,10 @@ pub trait Backend: Send + Sync {
     }
     /// Returns the memory use by purpose.
     fn memory(&self) -> Vec<rutter_rib::MemoryRow>;
+    /// Returns the times of the turns of each I/O thread.
+    fn turn_times(&self) -> Vec<TurnTimes> {
+        Vec::new()
+    }
     /// Returns the services of a collector; `None` in other daemons.
     fn collector_services(&self) -> Option<&dyn CollectorServices> {
         None

@@ -22,6 +22,7 @@ mod server;
 mod socket;
 mod string_form;
 mod table_counts;
+mod turn_times;
 pub mod units;
 
 pub use access::{Access, AuditEntry, Caller};
@@ -39,3 +40,4 @@ pub use rows::*;
 pub use server::serve_connection;
 pub use socket::{listen, listen_for_everybody};
 pub use table_counts::TableCounts;
+pub use turn_times::TurnTimes;

@@ -1,19 +1,20 @@
 //! The metrics in the Prometheus text format. `docs/metrics.md` lists them; a test compares.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use crate::convert::peer_rows;
 use crate::table_counts::Counted;
 use crate::{
     Backend, PeerRow, RouterRow, SessionState, SinkRow, SourceRow, StationRow, StationState,
-    StatusRow, TableCounts,
+    StatusRow, TableCounts, TurnTimes,
 };
 
 /// A metric with its type and help.
 pub struct Metric {
     /// The name, beginning with `rutter_`.
     pub name: &'static str,
-    /// `gauge` or `counter`.
+    /// `gauge`, `counter` or `histogram`.
     pub kind: &'static str,
     /// The description.
     pub help: &'static str,
@@ -24,6 +25,9 @@ pub fn render(backend: &dyn Backend, counts: &TableCounts) -> String {
     let mut page = Page::default();
     let unmarked = backend.rib().unmarked_verdicts();
     process(&mut page, &backend.status(), unmarked);
+    for (thread, turns) in backend.turn_times().iter().enumerate() {
+        turn_times(&mut page, &thread.to_string(), turns);
+    }
     let peers = peer_rows(backend.sessions(), &backend.peers());
     for state in SessionState::ALL {
         let count = peers.iter().filter(|p| p.session.state == state).count();
@@ -76,6 +80,21 @@ fn process(page: &mut Page, status: &StatusRow, unmarked: u64) {
     let (awaited, remaining_s) = deferral.map_or((0, 0), |d| (d.awaited.len(), d.remaining_s));
     page.sample(Name::DeferralAwaited, &[], awaited as f64);
     page.sample(Name::DeferralSeconds, &[], remaining_s as f64);
+}
+
+fn turn_times(page: &mut Page, thread: &str, turns: &TurnTimes) {
+    let labels = [("thread", thread)];
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let buckets = TurnTimes::BOUNDS.iter().map(Duration::as_secs_f64);
+    let buckets = buckets.zip(turns.counts);
+    let total = turns.counts.iter().sum();
+    page.histogram(
+        Name::TurnSeconds,
+        &labels,
+        buckets,
+        (total, seconds(turns.total_ns)),
+    );
+    page.sample(Name::LongestTurn, &labels, seconds(turns.longest_ns));
 }
 
 fn session(page: &mut Page, peer: &PeerRow) {
@@ -242,6 +261,8 @@ metrics! {
     ConfigLoaded = "rutter_config_loaded_timestamp_seconds", "gauge", "When the configuration in force was read.";
     ReloadFailed = "rutter_config_reload_failed", "gauge", "1 if the last reload was refused.";
     Threads = "rutter_threads", "gauge", "I/O threads.";
+    TurnSeconds = "rutter_turn_seconds", "histogram", "CPU seconds of each turn of an I/O thread; its neighbors wait so long.";
+    LongestTurn = "rutter_turn_longest_seconds", "gauge", "CPU seconds of the longest turn of an I/O thread since the start.";
     CpuSeconds = "process_cpu_seconds_total", "counter", "CPU seconds used, user and system.";
     ResidentBytes = "process_resident_memory_bytes", "gauge", "Resident set size.";
     TableBytes = "rutter_table_memory_bytes", "gauge", "About the bytes of the table, as daemon.max-memory counts them.";
@@ -321,8 +342,35 @@ impl Default for Page {
 
 impl Page {
     fn sample(&mut self, name: Name, labels: &[(&str, &str)], value: f64) {
+        self.line(name, "", labels, value);
+    }
+
+    /// A histogram: the upper bound and the count of each bucket, then count and sum of all.
+    fn histogram(
+        &mut self,
+        name: Name,
+        labels: &[(&str, &str)],
+        buckets: impl Iterator<Item = (f64, u64)>,
+        (count, sum): (u64, f64),
+    ) {
+        let mut so_far = 0;
+        let bucket = |page: &mut Page, bound: &str, count: u64| {
+            let labels = [labels, &[("le", bound)]].concat();
+            page.line(name, "_bucket", &labels, count as f64);
+        };
+        for (bound, count) in buckets {
+            so_far += count;
+            bucket(self, &bound.to_string(), so_far);
+        }
+        bucket(self, "+Inf", count);
+        self.line(name, "_sum", labels, sum);
+        self.line(name, "_count", labels, count as f64);
+    }
+
+    fn line(&mut self, name: Name, suffix: &str, labels: &[(&str, &str)], value: f64) {
         let out = &mut self.samples[name as usize];
         out.push_str(METRICS[name as usize].name);
+        out.push_str(suffix);
         for (i, (label, text)) in labels.iter().enumerate() {
             let open = if i == 0 { '{' } else { ',' };
             let _ = write!(out, "{open}{label}=\"{}\"", Escaped(text));
@@ -379,6 +427,30 @@ mod tests {
              # TYPE rutter_peer_up gauge\n\
              rutter_peer_up{peer=\"a\\\"b\\\\\"} 1\n\
              rutter_peer_up{peer=\"c\"} 0\n"
+        );
+    }
+
+    #[test]
+    fn the_buckets_of_a_histogram_count_all_shorter_ones() {
+        let mut page = Page::default();
+        let buckets = [(0.5, 3), (1.0, 1)];
+        page.histogram(
+            Name::TurnSeconds,
+            &[("thread", "0")],
+            buckets.into_iter(),
+            (5, 4.25),
+        );
+        let text = page.finish();
+        let samples: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+        assert_eq!(
+            samples,
+            [
+                "rutter_turn_seconds_bucket{thread=\"0\",le=\"0.5\"} 3",
+                "rutter_turn_seconds_bucket{thread=\"0\",le=\"1\"} 4",
+                "rutter_turn_seconds_bucket{thread=\"0\",le=\"+Inf\"} 5",
+                "rutter_turn_seconds_sum{thread=\"0\"} 4.25",
+                "rutter_turn_seconds_count{thread=\"0\"} 5",
+            ]
         );
     }
 

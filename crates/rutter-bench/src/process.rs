@@ -43,6 +43,22 @@ pub fn usage_of_tree(pid: u32) -> Usage {
     usage
 }
 
+/// The time that the living threads of a process were ready to run and waited for a processor.
+pub fn waited_for_processor(pid: u32) -> Duration {
+    Duration::from_nanos(sum_of_threads(pid, 1))
+}
+
+/// Adds up a field of `schedstat` over the threads of a process: 0 is the processor time, 1 the wait for a processor,
+/// nanoseconds.
+fn sum_of_threads(pid: u32, field: usize) -> u64 {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task"));
+    let tasks = tasks.into_iter().flatten().flatten();
+    tasks
+        .filter_map(|task| fs::read_to_string(task.path().join("schedstat")).ok())
+        .filter_map(|text| text.split_whitespace().nth(field)?.parse::<u64>().ok())
+        .sum()
+}
+
 /// Resets the peak to the present size, if the kernel permits it.
 pub fn reset_peak(pid: u32) {
     for pid in tree(pid) {
@@ -93,12 +109,7 @@ fn cpu_time(pid: u32) -> Option<Duration> {
     let ticks: u64 = fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;
     let by_ticks =
         Duration::from_nanos(ticks * 1_000_000_000 / rustix::param::clock_ticks_per_second());
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
-    let by_threads: u64 = tasks
-        .flatten()
-        .filter_map(|task| fs::read_to_string(task.path().join("schedstat")).ok())
-        .filter_map(|text| text.split_whitespace().next()?.parse::<u64>().ok())
-        .sum();
+    let by_threads = sum_of_threads(pid, 0);
     Some(by_ticks.max(Duration::from_nanos(by_threads)))
 }
 

@@ -41,6 +41,7 @@ use crate::reactor::{self, Reactor, WAKE};
 use crate::restart::{self, Restart, Stop};
 use crate::shared::{Clock, Loaded, Shared, StopOrder, StopRequest, Thread, unix_us};
 use crate::signals::Signals;
+use crate::turn_clock::TurnCounts;
 use crate::{
     logging, memory, missing_routes, outbound_limits, privileges, service_manager, transport, web,
 };
@@ -535,6 +536,7 @@ fn io_threads(count: usize) -> io::Result<(Vec<Thread>, Vec<Poll>)> {
             mailbox: Mailbox::new(poll.registry(), WAKE)?,
             reactor: Mutex::new(None),
             load: AtomicUsize::new(0),
+            turns: TurnCounts::default(),
         });
         polls.push(poll);
     }

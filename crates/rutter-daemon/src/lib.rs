@@ -69,6 +69,7 @@ mod stderr;
 mod thread_peers;
 mod transmitter;
 mod transport;
+mod turn_clock;
 mod wake_flag;
 mod web;
 mod write_queue;

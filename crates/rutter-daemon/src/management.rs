@@ -10,7 +10,7 @@ use std::time::Duration;
 use rutter_api::{
     Applied, ApplyOrder, AuditEntry, Backend, ClearHow, CollectorServices, DynamicMembers,
     HistoryRow, LogReader, LogRow, ReloadError, SessionRow, SessionState, SourceAction, SourceRow,
-    StationRow, StatusRow,
+    StationRow, StatusRow, TurnTimes,
 };
 use rutter_config::{ConfigSource, Diff};
 use rutter_net::{Family, Prefix};
@@ -75,6 +75,11 @@ impl Backend for Management {
 
     fn memory(&self) -> Vec<MemoryRow> {
         memory::rows(&self.0)
+    }
+
+    fn turn_times(&self) -> Vec<TurnTimes> {
+        let threads = self.0.threads.iter();
+        threads.map(|thread| thread.turns.row()).collect()
     }
 
     fn collector_services(&self) -> Option<&dyn CollectorServices> {

@@ -21,6 +21,7 @@ use crate::receiver::Receiver;
 use crate::session_driver::SessionDriver;
 use crate::shared::Shared;
 use crate::transmitter::Transmitter;
+use crate::turn_clock::TurnClock;
 
 /// An I/O thread, behind a lock that the thread holds during a turn but not while it sleeps. Another thread that has
 /// few bytes for its clients writes them itself (see [`Reactor::write_for`]).
@@ -31,6 +32,7 @@ pub(crate) struct Reactor {
     receiver: Receiver,
     transmitter: Transmitter,
     congestion: Congestion,
+    turn_clock: TurnClock,
     /// The poll has reported a wake-up, and the commands have not been taken since.
     woken: bool,
     /// The commands that were taken and have not run.
@@ -93,6 +95,7 @@ impl Reactor {
             receiver: Receiver::default(),
             transmitter: Transmitter::default(),
             congestion: Congestion::default(),
+            turn_clock: TurnClock::default(),
             woken: false,
             commands: VecDeque::new(),
         }
@@ -115,7 +118,7 @@ impl Reactor {
     }
 
     fn turn(&mut self, poll: &mut Poll, events: &mut Events) {
-        self.driver.start_turn();
+        let began = self.driver.start_turn();
         self.receiver.start_turn();
         self.note_events(events);
         self.update_congestion();
@@ -134,6 +137,9 @@ impl Reactor {
         }
         self.transmitter.write_sockets(&mut self.driver);
         self.driver.end_turn();
+        let passed = self.shared.clock.now().saturating_sub(began);
+        let counts = &self.shared.threads[self.index].turns;
+        self.turn_clock.end_turn(passed, counts);
     }
 
     /// Remembers what the poll reported: wake-ups and sockets that are ready.

@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use mio::net::TcpStream;
 use mio::{Interest, Registry};
@@ -84,10 +85,12 @@ impl SessionDriver {
         }
     }
 
-    /// Reads the clocks.
-    pub(crate) fn start_turn(&mut self) {
-        self.now_ms = self.shared.clock.now_ms();
+    /// Reads the clocks, and returns the time.
+    pub(crate) fn start_turn(&mut self) -> Duration {
+        let now = self.shared.clock.now();
+        self.now_ms = now.as_millis() as u64;
         self.unix_us = unix_us();
+        now
     }
 
     /// Takes over the time of another thread's turn.

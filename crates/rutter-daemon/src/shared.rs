@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::{Mutex, RwLock};
 use rutter_api::CollectorServices;
@@ -27,6 +27,7 @@ use crate::peer_table::{Change, PeerTable, Recorded, Run};
 use crate::reactor::Reactor;
 use crate::restart::Restart;
 use crate::status::PeerStatus;
+use crate::turn_clock::TurnCounts;
 
 /// The shared state of one daemon.
 pub(crate) struct Shared {
@@ -98,6 +99,8 @@ pub(crate) struct Thread {
     pub(crate) reactor: Mutex<Option<Reactor>>,
     /// The number of its neighbors.
     pub(crate) load: AtomicUsize,
+    /// Its turns by their processor time.
+    pub(crate) turns: TurnCounts,
 }
 
 impl Shared {
@@ -260,7 +263,11 @@ impl Clock {
     }
 
     pub(crate) fn now_ms(&self) -> u64 {
-        self.base_ms + self.start.elapsed().as_millis() as u64
+        self.now().as_millis() as u64
+    }
+
+    pub(crate) fn now(&self) -> Duration {
+        Duration::from_millis(self.base_ms) + self.start.elapsed()
     }
 }
 
@@ -298,7 +305,7 @@ impl StopRequest {
     }
 
     /// Waits for the request, at most for this time.
-    pub(crate) fn wait(&self, timeout: std::time::Duration) -> Option<StopOrder> {
+    pub(crate) fn wait(&self, timeout: Duration) -> Option<StopOrder> {
         let mut request = self.request.lock();
         if request.is_none() {
             self.requested.wait_for(&mut request, timeout);

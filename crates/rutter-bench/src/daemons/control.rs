@@ -30,6 +30,11 @@ pub fn sql_address(folder: &Path) -> io::Result<SocketAddr> {
     rutter::sql_address(folder)
 }
 
+/// The address of the daemon's metrics, if it serves them.
+pub fn metrics_address(folder: &Path) -> Option<SocketAddr> {
+    rutter::metrics_address(folder)
+}
+
 /// Sends a request to Rutter and reads the whole answer; `request` is JSON.
 pub fn ask(socket: &Path, request: &str) -> io::Result<()> {
     let mut stream = UnixStream::connect(socket)?;

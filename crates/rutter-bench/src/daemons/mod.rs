@@ -206,6 +206,8 @@ pub struct Setup<'a> {
     pub member_memory: Option<u64>,
     /// `true` if members may choose by communities who receives a route; for Rutter only.
     pub has_actions: bool,
+    /// `true` if it serves metrics; for Rutter only.
+    pub has_metrics: bool,
     /// The workload with the registry that its routes are checked against, where the daemon has a whole policy.
     pub checks: Option<&'a Workload>,
 }

@@ -41,6 +41,11 @@ pub(super) fn command(program: &Path, site: &Site<'_>) -> io::Result<Command> {
     if site.setup.has_actions {
         text.push_str("\n[communities]\nnot-to-peer = \"self:0:peer\"\n");
     }
+    if site.setup.has_metrics {
+        let address = SocketAddrV4::new(LISTEN, free_port()?);
+        let _ = write!(text, "\n[metrics]\nlisten = \"{address}\"\n");
+        fs::write(site.file(METRICS), address.to_string())?;
+    }
     if let Some((workload, registry)) = site.registry() {
         text = rutter_checks::with_checks(&text, workload, registry, site.folder)?;
     }
@@ -112,6 +117,15 @@ const DEFAULTS: &str = "[defaults]\n";
 
 /// The file that says where SQL is answered.
 const SQL: &str = "sql";
+
+/// The address of the daemon's metrics, if it serves them.
+pub(super) fn metrics_address(folder: &Path) -> Option<SocketAddr> {
+    let text = fs::read_to_string(folder.join(METRICS)).ok()?;
+    text.parse().ok()
+}
+
+/// The file that says where metrics are served.
+const METRICS: &str = "metrics";
 
 /// The same configuration with another policy.
 pub(super) fn with_policy(config: &str, policy: Policy) -> String {

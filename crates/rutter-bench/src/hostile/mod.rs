@@ -13,6 +13,7 @@ mod pair;
 mod placement;
 mod report;
 mod session;
+mod turns;
 
 use std::fs;
 use std::io;
@@ -26,7 +27,7 @@ use rutter_net::Asn;
 use serde::Serialize;
 
 use crate::cli;
-use crate::daemons::{self, Daemon, Kind, Running, Setup};
+use crate::daemons::{self, Daemon, Kind, Running, Setup, control};
 use crate::process;
 use crate::workload::{Named, Peer, Settings, Workload};
 
@@ -36,6 +37,8 @@ pub use pair::Delays;
 use pair::Pair;
 use placement::Placement;
 use session::Session;
+pub use turns::TurnTimes;
+use turns::Turns;
 
 /// Let members attack a daemon, and measure the delay of honest members beside them
 #[derive(Debug, Args)]
@@ -105,6 +108,10 @@ pub struct Outcome {
     pub logged: u64,
     /// Processor seconds of the daemon during the attack.
     pub cpu_s: f64,
+    /// The longest turns of the daemon's threads. `None`: it has no such metric.
+    pub turns: Option<TurnTimes>,
+    /// Seconds that the daemon's threads waited for a processor during the attack, added up.
+    pub waited_s: f64,
     /// Seconds from SIGTERM, sent at the end of the attack, until the daemon had ended.
     pub stop_s: f64,
     /// The reason why the attack could not be completed.
@@ -174,6 +181,7 @@ fn play(
         logs_all: true,
         member_memory: Some(MEMBER_MEMORY),
         has_actions: true,
+        has_metrics: true,
         ..Setup::default()
     };
     let mut running = daemons::start(daemon, &workload.peers, setup)?;
@@ -212,6 +220,8 @@ fn play(
         settle(&pairs, &running)?;
         outcome.quiet = measure(&pairs, QUIET).merged();
         let before = process::usage_of_tree(running.pid());
+        let waited = process::waited_for_processor(running.pid());
+        let turns = turns_of(&running)?;
         process::reset_peak(running.pid());
         let logged = log_size(&running);
         for attacker in attackers {
@@ -222,6 +232,11 @@ fn play(
         outcome.worst = delays.worst();
         outcome.best = delays.best();
         let after = process::usage_of_tree(running.pid());
+        let waited_after = process::waited_for_processor(running.pid());
+        outcome.waited_s = waited_after.saturating_sub(waited).as_secs_f64();
+        if let Some((before, after)) = turns.zip(turns_of(&running)?) {
+            outcome.turns = after.since(&before);
+        }
         outcome.seconds = args.seconds as f64;
         outcome.rss_before = before.rss;
         outcome.rss_peak = after.peak_rss;
@@ -302,6 +317,13 @@ fn measure(pairs: &[Pair], time: Duration) -> Measurement {
     Measurement(pairs.iter().map(Pair::end).collect())
 }
 
+fn turns_of(running: &Running) -> io::Result<Option<Turns>> {
+    match control::metrics_address(running.folder()) {
+        Some(address) => Turns::read(address),
+        None => Ok(None),
+    }
+}
+
 fn log_size(running: &Running) -> u64 {
     fs::metadata(running.folder().join("log")).map_or(0, |file| file.len())
 }
@@ -323,6 +345,8 @@ impl Outcome {
             rss_bound: None,
             logged: 0,
             cpu_s: 0.0,
+            turns: None,
+            waited_s: 0.0,
             stop_s: 0.0,
             trouble: None,
         }

@@ -7,13 +7,15 @@ use super::Outcome;
 /// One line for each attack and daemon, then the losses and troubles.
 pub(super) fn table(outcomes: &[Outcome]) -> String {
     let mut out = format!(
-        "{:21} {:9} {:>7} {:>26} {:>26} {:>17} {:>8} {:>6} {:>6} {:>8}\n{:21} {:9} {:>7} {:>26} {:>26} {:>17} {:>8} {:>6} {:>6} {:>8}\n",
+        "{:21} {:9} {:>7} {:>26} {:>26} {:>17} {:>12} {:>7} {:>8} {:>6} {:>6} {:>8}\n{:21} {:9} {:>7} {:>26} {:>26} {:>17} {:>12} {:>7} {:>8} {:>6} {:>6} {:>8}\n",
         "",
         "",
         "quiet",
         "worst pair, ms",
         "best pair, ms",
         "memory, MB",
+        "turn, ms",
+        "waited",
         "log",
         "stop",
         "lost",
@@ -24,6 +26,8 @@ pub(super) fn table(outcomes: &[Outcome]) -> String {
         "p50 / p99 / max",
         "p50 / p99 / max",
         "before/peak/bound",
+        "longest/99.9",
+        "s",
         "kB/s",
         "s",
         "",
@@ -38,7 +42,7 @@ pub(super) fn table(outcomes: &[Outcome]) -> String {
         };
         let _ = writeln!(
             out,
-            "{:21} {:9} {:>7.1} {:>26} {:>26} {:>17} {:>8.0} {:>6.1} {:>6} {:>8.1}",
+            "{:21} {:9} {:>7.1} {:>26} {:>26} {:>17} {:>12} {:>7.1} {:>8.0} {:>6.1} {:>6} {:>8.1}",
             outcome.attack.to_string(),
             outcome.daemon,
             outcome.quiet.p99_ms,
@@ -50,6 +54,8 @@ pub(super) fn table(outcomes: &[Outcome]) -> String {
                 outcome.rss_peak / 1_000_000,
                 bound(outcome)
             ),
+            turns(outcome),
+            outcome.waited_s,
             outcome.logged as f64 / 1e3 / outcome.seconds,
             outcome.stop_s,
             outcome.lost.len(),
@@ -70,6 +76,17 @@ pub(super) fn table(outcomes: &[Outcome]) -> String {
         }
     }
     out
+}
+
+/// The longest turn and the 99.9th percentile.
+fn turns(outcome: &Outcome) -> String {
+    outcome.turns.map_or_else(
+        || "-".to_owned(),
+        |turns| {
+            let sign = if turns.was_shorter { "<" } else { "" };
+            format!("{sign}{:.1} / {:.1}", turns.longest_ms, turns.p999_ms)
+        },
+    )
 }
 
 fn bound(outcome: &Outcome) -> String {
