@@ -54,13 +54,15 @@ pub enum Attack {
     SmallAudiences,
     /// New path identifiers of a hundred prefixes all the time (RFC 7911)
     PathChurn,
+    /// A change of one path in each of a thousand prefixes, over and over; each prefix has 256 paths in the end (RFC 7911)
+    CrowdedPrefixes,
     /// Connections in a loop, each with an OPEN full of capabilities and a NOTIFICATION of 4 KB
     Handshakes,
 }
 
 impl Attack {
     /// All attacks.
-    pub const ALL: [Attack; 18] = [
+    pub const ALL: [Attack; 19] = [
         Attack::RefreshSweep,
         Attack::RefreshUnread,
         Attack::CollidingAttributes,
@@ -78,6 +80,7 @@ impl Attack {
         Attack::ManyAudiences,
         Attack::SmallAudiences,
         Attack::PathChurn,
+        Attack::CrowdedPrefixes,
         Attack::Handshakes,
     ];
 
@@ -85,7 +88,7 @@ impl Attack {
     pub(super) fn needs_add_path(self) -> bool {
         matches!(
             self,
-            Attack::ManyPaths | Attack::FlappingPaths | Attack::PathChurn
+            Attack::ManyPaths | Attack::FlappingPaths | Attack::PathChurn | Attack::CrowdedPrefixes
         )
     }
 
@@ -110,7 +113,7 @@ impl Attack {
     fn offer(self) -> Offer {
         let capabilities = match self {
             Attack::RefreshSweep | Attack::RefreshUnread => ENHANCED_REFRESH.to_vec(),
-            Attack::ManyPaths | Attack::FlappingPaths | Attack::PathChurn => ADD_PATH_BOTH.to_vec(),
+            attack if attack.needs_add_path() => ADD_PATH_BOTH.to_vec(),
             Attack::Handshakes => UNKNOWN_CAPABILITY.repeat(MANY_CAPABILITIES),
             // Another size of messages makes another group of clients.
             Attack::SlowReader | Attack::SteadyReader => EXTENDED_MESSAGE.to_vec(),
@@ -359,6 +362,12 @@ impl<'a> Attacker<'a> {
                 out.extend(self.update(&self.set(round), &[], &new.collect::<Vec<u8>>()));
                 let old = (0..100).flat_map(|at| path(round.wrapping_sub(200), at));
                 out.extend(withdrawal(&old.collect::<Vec<u8>>()));
+            }
+            Attack::CrowdedPrefixes => {
+                for at in [0, 500] {
+                    let paths = (at..at + 500).flat_map(|at| path(round % 256, at));
+                    out.extend(self.update(&self.set(round), &[], &paths.collect::<Vec<u8>>()));
+                }
             }
             Attack::Handshakes => {
                 out.extend(open(self.peer, &self.attack.offer()));
