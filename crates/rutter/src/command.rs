@@ -22,6 +22,9 @@ use crate::{arouteserver, check, demo, enrich, export, init, lookup, other_progr
 
 /// Runs a command.
 pub(crate) fn run_command(command: Command, options: &CommonOptions) -> Result<(), Failure> {
+    if options.json {
+        refuse_json(&command)?;
+    }
     match command {
         Command::Run {
             file,
@@ -92,6 +95,7 @@ pub(crate) fn run_command(command: Command, options: &CommonOptions) -> Result<(
         Command::Clear(args) => send(options, clear_request(args)),
         Command::Source { action, name } => send(options, source_request(action, name)),
         Command::Top { interval } => {
+            request::check_answers(options)?;
             let arguments = [request::socket(options).into_os_string(), interval.into()];
             other_program::TOP.run("top", arguments)
         }
@@ -112,6 +116,19 @@ pub(crate) fn run_command(command: Command, options: &CommonOptions) -> Result<(
     }
 }
 
+/// Refuses `--json` for a command whose output is no rows.
+fn refuse_json(command: &Command) -> Result<(), Failure> {
+    let (word, other) = match command {
+        Command::Top { .. } => ("top", "read `rutter show status --json` instead"),
+        Command::Init(_) => ("init", "it writes TOML"),
+        Command::Completion { .. } => ("completion", "it prints a script"),
+        _ => return Ok(()),
+    };
+    Err(Failure::Status2(Some(format!(
+        "`rutter {word}` has no JSON: {other}"
+    ))))
+}
+
 /// Hands over to the installed version, and returns when the new process answers.
 fn upgrade(options: &CommonOptions) -> Result<(), Failure> {
     let before = pid(options);
@@ -129,7 +146,9 @@ fn upgrade(options: &CommonOptions) -> Result<(), Failure> {
 
 /// The process that answers on the control socket.
 fn pid(options: &CommonOptions) -> Option<u32> {
-    let mut answer = request::connect(options).ok()?.call(Request::Status).ok()?;
+    let client = request::connect(options).ok()?;
+    client.set_patience(request::PATIENCE).ok()?;
+    let mut answer = client.call(Request::Status).ok()?;
     match answer.next()?.ok()? {
         Line::Status(row) => Some(row.pid),
         _ => None,

@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rutter_api::{Answer, Client, Done, Line, Request};
 
@@ -14,13 +15,55 @@ use crate::render::{self, View};
 /// Sends a request and prints the answer.
 pub(crate) fn send(options: &CommonOptions, request: Request) -> Result<(), Failure> {
     let view = render::view_of(&request, Paint::stdout(options.color));
-    let answer = connect(options)?
+    let client = connect(options)?;
+    if let Some(patience) = patience(&request) {
+        client.set_patience(patience)?;
+    }
+    let answer = client
         .call(request)
         .map_err(|e| Failure::text(format!("{}: {e}", socket(options).display())))?;
     let out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
     match options.json {
         true => forward(answer, out),
         false => show(answer, view, out),
+    }
+}
+
+/// The longest wait for the next bytes of an answer. A log that is followed, and work that lasts as long as it lasts, have
+/// no limit.
+fn patience(request: &Request) -> Option<Duration> {
+    match request {
+        Request::Status
+        | Request::Peers
+        | Request::Peer { .. }
+        | Request::Memory
+        | Request::Sinks
+        | Request::Sources
+        | Request::Stations
+        | Request::Routers
+        | Request::History => Some(PATIENCE),
+        Request::Routes(_)
+        | Request::Route { .. }
+        | Request::Rejected(_)
+        | Request::Advertised(_)
+        | Request::Attributes { .. }
+        | Request::Explain { .. } => Some(PATIENCE_WITH_ROUTES),
+        _ => None,
+    }
+}
+
+/// The wait for counters, which the daemon has at hand.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+/// The wait for routes: the daemon may search the whole table before it finds the first one.
+const PATIENCE_WITH_ROUTES: Duration = Duration::from_secs(60);
+
+/// Asks the daemon for its status, so that a command which needs it fails early with help.
+pub(crate) fn check_answers(options: &CommonOptions) -> Result<(), Failure> {
+    let client = connect(options)?;
+    client.set_patience(PATIENCE)?;
+    match client.call(Request::Status)?.next() {
+        Some(Err(error)) => Err(daemon_gone(error)),
+        _ => Ok(()),
     }
 }
 
@@ -100,6 +143,15 @@ fn show(mut answer: Answer, mut view: Box<dyn View>, mut out: impl Write) -> Res
 }
 
 fn daemon_gone(error: io::Error) -> Failure {
+    if matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+    ) {
+        return Failure::text(
+            "the daemon accepts connections but does not answer\n\
+             Is its process stopped (state T in `ps -C rutter -o pid,stat,args`), or the machine overloaded?",
+        );
+    }
     Failure::text(format!("the daemon's answer ended early: {error}"))
 }
 

@@ -46,13 +46,6 @@ fn a_wrong_command_line_is_2() {
     assert_eq!(run(&["clear", "x", "--soft-in", "--soft-out"]).0, 2);
 }
 
-#[test]
-fn without_a_daemon_the_error_shows_how_to_start_one() {
-    let (code, _, message) = run(&["show", "peers", "--socket", "/nonexistent/socket"]);
-    assert_eq!(code, 1);
-    assert!(message.contains("rutter run FILE"), "{message}");
-}
-
 /// As with `2>&1 | head -1`: the exit status is still correct.
 #[test]
 fn a_closed_output_is_not_an_error() {
