@@ -1,7 +1,8 @@
 //! The commands of a newcomer: `rutter init` and the completion of commands in a shell.
 
 use std::fs;
-use std::path::PathBuf;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 const RUTTER: &str = env!("CARGO_BIN_EXE_rutter");
@@ -63,6 +64,8 @@ fn init_refuses_what_check_would_refuse_and_writes_nothing() {
             1,
         ),
         ("--asn many", "--asn", 2),
+        ("--asn 0", "0 is no AS number: write 1 to 4294967295", 2),
+        ("--json", "`rutter init` has no JSON", 2),
         ("--member 3333", "an address is missing", 2),
     ];
     for (options, message, status) in cases {
@@ -72,6 +75,78 @@ fn init_refuses_what_check_would_refuse_and_writes_nothing() {
         assert!(error.contains(message), "{options}: {error}");
         assert!(!file.exists(), "{options}");
     }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// An AS number above 65535 has no standard communities, so the actions are large ones.
+#[test]
+fn init_serves_every_size_of_as_number() {
+    for (asn, has_standard) in [("64500", true), ("205000", false), ("4200000000", false)] {
+        let written = rutter(&format!("init - {}", EXCHANGE.replacen("64500", asn, 1)));
+        let (config, errors) = (text(&written.stdout), text(&written.stderr));
+        assert!(written.status.success(), "{asn}: {errors}");
+        assert_eq!(errors, "", "{asn}");
+        assert_eq!(config.contains("\"0:self\""), has_standard, "{config}");
+        assert!(config.contains("\"self:101..103:peer\""), "{config}");
+    }
+}
+
+/// Answers the questions of `rutter init` on a terminal, which `script` provides.
+fn answer(file: &Path, answers: &[&str]) -> Output {
+    let mut terminal = Command::new("script");
+    terminal.args(["-qec", &format!("{RUTTER} init {}", file.display())]);
+    terminal.arg("/dev/null").stdin(Stdio::piped());
+    terminal.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut terminal = terminal.spawn().expect("script, of bsdutils, is needed");
+    let mut input = terminal.stdin.take().unwrap();
+    for line in answers {
+        writeln!(input, "{line}").unwrap();
+    }
+    let output = terminal.wait_with_output().unwrap();
+    drop(input);
+    output
+}
+
+#[test]
+fn init_asks_on_a_terminal_and_loses_no_answer() {
+    let folder = folder("init-asks");
+    let file = folder.join("exchange.toml");
+    let answers = [
+        "0",
+        "205000",
+        "192.0.2.1",
+        "192.0.2.0/24",
+        "",
+        "",
+        "",
+        "3333,192.0.2.11",
+        "",
+    ];
+    let asked = answer(&file, &answers);
+    let screen = text(&asked.stdout);
+    assert!(asked.status.success(), "{screen}");
+    assert!(screen.contains("0 is no AS number"), "{screen}");
+    assert!(screen.contains("AS205000, 1 member"), "{screen}");
+    assert!(fs::read_to_string(&file).unwrap().contains("asn = 205000"));
+
+    // An answer that only the whole configuration shows to be wrong.
+    let other = folder.join("other.toml");
+    let answers = [
+        "64500",
+        "0.0.0.0",
+        "192.0.2.0/24",
+        "",
+        "",
+        "",
+        "3333,192.0.2.11",
+        "",
+    ];
+    let refused = answer(&other, &answers);
+    let screen = text(&refused.stdout);
+    assert_eq!(refused.status.code(), Some(1), "{screen}");
+    assert!(screen.contains("Nothing was written"), "{screen}");
+    assert!(screen.contains("address = [\"192.0.2.11\"]"), "{screen}");
+    assert!(!other.exists());
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -93,4 +168,47 @@ fn bash_completes_commands_and_options() {
     assert_eq!(completions("rutter expl", 1), "explain\n");
     assert_eq!(completions("rutter show pee", 2), "peers\npeer\n");
     assert!(completions("rutter diff --ro", 2).contains("--routes"));
+}
+
+/// Zsh runs in a terminal of its own, because it completes nothing elsewhere. `timeout` ends a wait in vain.
+#[test]
+fn zsh_completes_commands_and_options() {
+    let folder = folder("zsh");
+    fs::write(folder.join("_rutter"), rutter("completion zsh").stdout).unwrap();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/completion.zsh");
+    for (typed, completed) in [
+        ("rutter expl", "rutter explain"),
+        ("rutter show sour", "rutter show sources"),
+        ("rutter diff --rou", "rutter diff --routes"),
+    ] {
+        let mut zsh = Command::new("timeout");
+        zsh.args(["120", "zsh", "-f", script]).arg(&folder);
+        let output = zsh.args([typed, completed]).output().unwrap();
+        let errors = text(&output.stderr);
+        assert!(output.status.success(), "{typed}: {errors} (zsh is needed)");
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn fish_completes_commands_and_options() {
+    let folder = folder("fish");
+    let script = folder.join("rutter.fish");
+    fs::write(&script, rutter("completion fish").stdout).unwrap();
+    let completions = |typed: &str| {
+        let asked = format!("source {}; complete -C '{typed}'", script.display());
+        let mut fish = Command::new("fish");
+        fish.args(["--no-config", "-c", &asked])
+            .env("HOME", &folder);
+        let output = fish.output().expect("fish is needed");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        // A tab is before the description.
+        let lines = text(&output.stdout);
+        let words = lines.lines().map(|line| line.split('\t').next().unwrap());
+        words.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(completions("rutter expl"), ["explain"]);
+    assert_eq!(completions("rutter show pee"), ["peer", "peers"]);
+    assert_eq!(completions("rutter diff --ro"), ["--routes"]);
+    fs::remove_dir_all(folder).unwrap();
 }

@@ -4,9 +4,9 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use clap::Args;
-use rutter_net::{Asn, Prefix};
+use rutter_net::Prefix;
 
-use crate::init::Member;
+use crate::init::{Member, UsableAsn};
 
 /// Arguments of `rutter init`.
 #[derive(Args, Clone, Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct InitArgs {
     pub(crate) file: PathBuf,
     /// The AS number of the route server
     #[arg(long, value_name = "ASN")]
-    pub(crate) asn: Option<Asn>,
+    pub(crate) asn: Option<UsableAsn>,
     /// The BGP Identifier: an IPv4 address of the route server
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) router_id: Option<Ipv4Addr>,

@@ -12,7 +12,21 @@ not-to-peer  = ["0:peer", "self:0:peer"]
 to-peer      = ["self:peer", "self:1:peer"]
 prepend-any  = ["65501..65503:self", "self:101..103:0"]
 prepend-peer = ["65501..65503:peer", "self:101..103:peer"]
+"#;
 
+/// The same actions for an AS number above 65535, which no standard community can name.
+const LARGE_COMMUNITIES: &str = r#"
+# Communities with which members choose who receives their routes. They are large communities, because standard ones
+# cannot name the AS number of this exchange.
+[communities]
+not-to-any   = "self:0:0"
+not-to-peer  = "self:0:peer"
+to-peer      = "self:1:peer"
+prepend-any  = "self:101..103:0"
+prepend-peer = "self:101..103:peer"
+"#;
+
+const DEFAULTS: &str = r#"
 # For every member that does not set its own.
 [defaults]
 # ttl-security = 1          # GTSM: only when all members have turned it on too
@@ -44,7 +58,11 @@ pub(super) fn toml(exchange: &Exchange) -> String {
             !exchange.rtr.is_empty()
         );
     }
-    text += COMMUNITIES;
+    text += match exchange.asn.0 <= u32::from(u16::MAX) {
+        true => COMMUNITIES,
+        false => LARGE_COMMUNITIES,
+    };
+    text += DEFAULTS;
     exchange
         .members
         .iter()
@@ -80,9 +98,9 @@ mod tests {
 
     use super::*;
 
-    fn exchange(members: &[&str], rtr: bool, irr: bool) -> Exchange {
+    fn exchange(asn: u32, members: &[&str], rtr: bool, irr: bool) -> Exchange {
         Exchange {
-            asn: Asn(64500),
+            asn: Asn(asn),
             router_id: [192, 0, 2, 1].into(),
             lan: vec!["192.0.2.0/24".parse().unwrap()],
             members: members.iter().map(|text| text.parse().unwrap()).collect(),
@@ -97,14 +115,18 @@ mod tests {
     #[test]
     fn every_combination_is_valid_and_without_warnings() {
         let members = ["3333,192.0.2.11,RIPE::AS-FOO", "3334,192.0.2.12,AS-BAR"];
-        for (count, rtr, irr) in [
-            (0, false, false),
-            (2, false, false),
-            (2, true, false),
-            (2, false, true),
-            (2, true, true),
+        for (asn, count, rtr, irr) in [
+            (64_500, 0, false, false),
+            (64_500, 2, false, false),
+            (64_500, 2, true, false),
+            (64_500, 2, false, true),
+            (64_500, 2, true, true),
+            (65_535, 0, false, false),
+            (65_536, 0, false, false),
+            (205_000, 2, true, true),
+            (4_200_000_000, 2, true, true),
         ] {
-            let text = toml(&exchange(&members[..count], rtr, irr));
+            let text = toml(&exchange(asn, &members[..count], rtr, irr));
             let loaded = Config::parse(&text, Path::new("rutter.toml"))
                 .unwrap_or_else(|errors| panic!("{errors:#?}\n{text}"));
             assert!(loaded.warnings.is_empty(), "{:#?}\n{text}", loaded.warnings);

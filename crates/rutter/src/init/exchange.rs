@@ -31,13 +31,28 @@ impl Exchange {
             return Err(missing("--lan"));
         }
         Ok(Self {
-            asn: args.asn.ok_or_else(|| missing("--asn"))?,
+            asn: args.asn.ok_or_else(|| missing("--asn"))?.0,
             router_id: args.router_id.ok_or_else(|| missing("--router-id"))?,
             lan: args.lan,
             members: args.member,
             rtr: args.rtr,
             irr_server: args.irr_server,
         })
+    }
+}
+
+/// The AS number of a session's end: never 0, which no session may use (RFC 7607).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct UsableAsn(pub(crate) Asn);
+
+impl FromStr for UsableAsn {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match Asn::from_str(text).map_err(|error| error.to_string())? {
+            Asn(0) => Err("0 is no AS number: write 1 to 4294967295".to_owned()),
+            asn => Ok(Self(asn)),
+        }
     }
 }
 
@@ -55,7 +70,9 @@ impl FromStr for Member {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut words = text.split(',').map(str::trim);
         let asn = words.next().unwrap_or_default();
-        let asn = Asn::from_str(asn).map_err(|error| format!("the first part: {error}"))?;
+        let UsableAsn(asn) = asn
+            .parse()
+            .map_err(|error| format!("the first part: {error}"))?;
         let (mut addresses, mut as_sets) = (Vec::new(), Vec::new());
         for word in words {
             match word.parse() {
@@ -101,6 +118,7 @@ mod tests {
         for (text, part) in [
             ("", "first part"),
             ("FOO,192.0.2.1", "first part"),
+            ("0,192.0.2.1", "0 is no AS number"),
             ("3333", "address is missing"),
             ("3333,AS-FOO", "address is missing"),
             ("3333,192.0.2.256", "`192.0.2.256`"),

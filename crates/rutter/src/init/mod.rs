@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::units::plural;
 
 use exchange::Exchange;
-pub(crate) use exchange::Member;
+pub(crate) use exchange::{Member, UsableAsn};
 use questions::Questions;
 
 /// Writes a configuration that passes `rutter check`, or prints it.
@@ -26,18 +26,26 @@ pub(crate) fn init(args: InitArgs, options: &CommonOptions) -> Result<(), Failur
         return Err(exists(&args.file));
     }
     let file = args.file.clone();
-    let exchange = match io::stdin().is_terminal() {
+    let asks = io::stdin().is_terminal();
+    let exchange = match asks {
         true => Questions::new(io::stdin().lock(), io::stderr()).complete(args)?,
         false => Exchange::from_options(args)?,
     };
     let text = document::toml(&exchange);
-    load_for_route_server(
-        &ConfigSource::Text {
-            name: file.clone(),
-            text: text.clone(),
-        },
-        options,
-    )?;
+    let source = ConfigSource::Text {
+        name: file.clone(),
+        text: text.clone(),
+    };
+    if let Err(failure) = load_for_route_server(&source, options) {
+        if asks {
+            // The answers are not lost.
+            writeln!(
+                io::stderr(),
+                "\nNothing was written. The answers so far:\n\n{text}"
+            )?;
+        }
+        return Err(failure);
+    }
     if prints {
         io::stdout().write_all(text.as_bytes())?;
         return Ok(());

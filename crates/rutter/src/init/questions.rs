@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::{BufRead, Write};
 use std::str::FromStr;
 
-use super::exchange::{Exchange, Member};
+use super::exchange::{Exchange, Member, UsableAsn};
 use crate::cli::InitArgs;
 use crate::failure::Failure;
 
@@ -21,7 +21,7 @@ impl<R: BufRead, W: Write> Questions<R, W> {
 
     /// Asks for each answer that the options do not have.
     pub(super) fn complete(mut self, args: InitArgs) -> Result<Exchange, Failure> {
-        let asn = self.one(args.asn, "AS number of the route server")?;
+        let UsableAsn(asn) = self.one(args.asn, "AS number of the route server")?;
         let router_id = self.one(
             args.router_id,
             "BGP Identifier, an IPv4 address of the route server",
@@ -156,11 +156,12 @@ mod tests {
     fn a_wrong_answer_is_explained_and_asked_again() {
         let (exchange, asked) = ask(
             "--router-id 192.0.2.1",
-            "no number\n\n64500\n192.0.2.1/24\n192.0.2.0/24\n2001:db8::/64\n\n\n\n\n",
+            "no number\n\n0\n64500\n192.0.2.1/24\n192.0.2.0/24\n2001:db8::/64\n\n\n\n\n",
         );
         let exchange = exchange.unwrap();
         assert_eq!(exchange.lan.len(), 2);
         assert!(asked.contains("This answer is needed"), "{asked}");
+        assert!(asked.contains("0 is no AS number"), "{asked}");
         assert_eq!(asked.matches("Peering LAN").count(), 2, "{asked}");
     }
 
