@@ -125,15 +125,22 @@ fn forward(mut answer: Answer, mut out: impl Write) -> Result<(), Failure> {
 }
 
 fn show(mut answer: Answer, mut view: Box<dyn View>, mut out: impl Write) -> Result<(), Failure> {
+    let mut has_rows = false;
     while let Some(line) = answer.next() {
         match line.map_err(daemon_gone)? {
             Line::Done(done) => view.end(&done, &mut out)?,
             Line::Error { message, .. } => {
-                view.end(&Done::default(), &mut out)?;
+                // Without rows there is no list that would need an end such as `0 sinks`.
+                if has_rows {
+                    view.end(&Done::default(), &mut out)?;
+                }
                 out.flush()?;
                 return Err(Failure::Text(message));
             }
-            row => view.row(row, &mut out)?,
+            row => {
+                has_rows = true;
+                view.row(row, &mut out)?;
+            }
         }
         if !answer.has_more_waiting() {
             out.flush()?;
