@@ -23,6 +23,8 @@ pub enum PathRole {
     RegistroBrDump,
     /// A dump of PeeringDB's networks.
     PeeringDbDump,
+    /// A file that Rutter creates or appends to, in a folder that exists.
+    AppendedFile,
     /// A key of TCP-AO.
     AoKey,
     /// Any other file to read.

@@ -27,7 +27,7 @@ section! {
             => read_only_socket: Option<PathBuf> = None, read |i| i.named(PathRole::Socket).map(Some);
         /// A file to which a line of JSON is appended for each request to change the daemon: who, what and the outcome. The log has the same.
         "audit-log": "path", default "none", reload AtOnce
-            => audit_log: Option<PathBuf> = None, read |i| i.path().map(Some);
+            => audit_log: Option<PathBuf> = None, read |i| i.named(PathRole::AppendedFile).map(Some);
         /// The folder for what Rutter must know after a restart: which neighbors keep its routes meanwhile, and the last configurations that ran.
         "state": "path", default "`\"/var/lib/rutter\"`", reload NextStart
             => state: PathBuf = "/var/lib/rutter".into(), read |i| i.named(PathRole::Folder);

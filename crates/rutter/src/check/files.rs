@@ -46,6 +46,7 @@ fn one(named: &NamedPath) -> Option<ConfigError> {
         PathRole::AoKey => None,
         PathRole::Folder => folder(named, &named.path),
         PathRole::Socket => folder(named, named.path.parent()?),
+        PathRole::AppendedFile => appended_file(named),
         PathRole::ForeignSocket => foreign_socket(named),
     }
 }
@@ -165,6 +166,26 @@ fn folder(named: &NamedPath, folder: &Path) -> Option<ConfigError> {
     // The daemon may run as another user.
     let message = format!("{path} is not writable for the current user: {at}: {why}");
     let hint = "make it writable for the daemon's user, or write another path";
+    Some(named.finding(Severity::Warning, message, hint))
+}
+
+/// Checks a file to which the daemon appends. It creates the file, and no folder for it.
+fn appended_file(named: &NamedPath) -> Option<ConfigError> {
+    let path = named.path.display();
+    if named.path.is_dir() {
+        let message = format!("{path} is a folder");
+        return Some(named.finding(Severity::Error, message, "write the path of a file"));
+    }
+    let folder = std::path::absolute(&named.path).ok()?.parent()?.to_owned();
+    if folder.is_dir() {
+        return self::folder(named, &folder);
+    }
+    // The daemon itself creates the folder `state`, which may be this one.
+    let message = format!(
+        "{path} cannot be written yet: there is no folder {}",
+        folder.display()
+    );
+    let hint = "create the folder, writable for the daemon's user, or write another path";
     Some(named.finding(Severity::Warning, message, hint))
 }
 
