@@ -60,7 +60,7 @@ impl ClientStream {
         for is_refreshed in self.ending.end_of_refresh.iter() {
             out.bool(*is_refreshed);
         }
-        let (skipped, unsent) = self.queue.from_message_start(self.peer);
+        let (skipped, unsent) = self.queue.since_message_start(self.peer);
         out.count(skipped);
         out.octets(&unsent);
         // The begin of a refresh that was not gathered yet.

@@ -129,7 +129,7 @@ impl SendQueue {
     }
 
     /// The bytes from the start of the message that is being written, and the number of those already written.
-    pub fn from_message_start(&self, peer: PeerId) -> (usize, Vec<u8>) {
+    pub fn since_message_start(&self, peer: PeerId) -> (usize, Vec<u8>) {
         let mut bytes = Vec::new();
         let mut written = 0;
         for (place, chunk) in self.chunks.iter().enumerate() {
@@ -143,7 +143,7 @@ impl SendQueue {
         (written, bytes)
     }
 
-    /// The opposite of [`SendQueue::from_message_start`]. Returns `None` if more bytes are written than there are.
+    /// The opposite of [`SendQueue::since_message_start`]. Returns `None` if more bytes are written than there are.
     pub fn with_written(peer: PeerId, written: usize, bytes: &[u8]) -> Option<Self> {
         let len = bytes.len().checked_sub(written)?;
         let mut queue = SendQueue::default();
@@ -254,7 +254,7 @@ mod tests {
                 assert_eq!(queue.at_message_boundary(PEER), is_boundary, "{written}");
                 let start = *starts(written).unwrap();
                 if written < ours.len() {
-                    let (skipped, rest) = queue.from_message_start(PEER);
+                    let (skipped, rest) = queue.since_message_start(PEER);
                     assert_eq!((skipped, &rest[..]), (written - start, &ours[start..]));
                     let copy = SendQueue::with_written(PEER, skipped, &rest).unwrap();
                     assert_eq!(written_so_far(&copy), ours[written..]);
