@@ -27,7 +27,8 @@ impl MemberTerms {
 }
 
 impl IrrData {
-    /// The same registrations under other terms. Members without terms, or of which nothing is known, are not in the result. O(entries).
+    /// The same registrations under other terms. The result lacks members without terms, and those of which nothing is known.
+    /// O(entries).
     ///
     /// # Errors
     /// If there are more sets of members or entries than the data can number.
