@@ -184,9 +184,9 @@ impl ShadowPeer {
         let withdraws = |disposition| disposition > Disposition::AttributeDiscard;
         let mut faults = pushed.faults.iter();
         self.malformed += u64::from(faults.any(|fault| withdraws(fault.disposition())));
-        match pushed.reset {
-            Some(_) => Unreadable::Update.into(),
-            None => RecordOutcome::READ,
+        match pushed.reset.is_some() || pushed.exceeds {
+            true => Unreadable::Update.into(),
+            false => RecordOutcome::READ,
         }
     }
 
