@@ -212,7 +212,9 @@ fn broken_mp_reach_nlri_is_counted() {
         check(&update(&alone, ""), &[], outcome);
     }
     let cut = format!("{ORIGIN} {PATH} 800e0c 000201 04 c0000201 00 30 2001");
-    let outcome = "unreadable: MP_REACH_NLRI: prefix cut off (RFC 7606 §5.3)";
+    // The next hop has the length of IPv4, too.
+    let outcome = "unreadable: MP_REACH_NLRI: prefix cut off (RFC 7606 §5.3); \
+                   odd: MP_REACH_NLRI: wrong next hop length (RFC 7606 §7.11)";
     check(&update(&cut, ""), &[], outcome);
 }
 
