@@ -66,7 +66,7 @@ impl Turns {
         let earlier = |bound| before.at_most.get(bound).copied().unwrap_or(0);
         let buckets = self.at_most.iter();
         let buckets = buckets.map(|(bound, count)| (*bound, count.saturating_sub(earlier(bound))));
-        let all = buckets.clone().last().map_or(0, |(_, count)| count);
+        let all = buckets.clone().next_back().map_or(0, |(_, count)| count);
         let reached = |wanted: u64| {
             let mut buckets = buckets.clone();
             let bucket = buckets.find(|(_, count)| *count >= wanted);
