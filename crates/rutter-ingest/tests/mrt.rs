@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rutter_ingest::{LoadCounts, MrtLoader};
-use rutter_mrt::{Input, Progress, Reader, RecordOutcome, Stream, find_files};
+use rutter_mrt::{Input, Progress, Reader, Stream, find_files};
 use rutter_net::{Asn, Family, Prefix};
 use rutter_policy::{ExportPolicy, ExportSettings};
 use rutter_rib::{Rib, RibConfig};
