@@ -97,6 +97,7 @@ class Page:
 
 
 async def check_pages(page):
+    folder.mkdir(parents=True, exist_ok=True)
     package = importlib.util.find_spec("axe_playwright_python").submodule_search_locations[0]
     axe = (pathlib.Path(package) / "axe.min.js").read_text()
     problems = []

@@ -160,7 +160,11 @@ fn pages_are_accessible_and_an_event_source_reads_a_change() {
     let mut says = |word: &str| {
         eventually_within(PAGES, word, || match script.log().contains(word) {
             true => Ok(()),
-            false => script.check_alive().and(Err(script.log())),
+            false => {
+                // A script that has ended will not write the word any more.
+                script.check_alive().unwrap_or_else(|why| panic!("{why}"));
+                Err(script.log())
+            }
         })
     };
     says("watching");
