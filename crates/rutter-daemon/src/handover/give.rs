@@ -207,7 +207,12 @@ fn check(shared: &Shared) -> Result<(), String> {
     };
     shared.changes.check_confirmed().map_err(words)?;
     let mut diff = reload::compare(shared, None).map_err(words)?;
-    diff.needs_restart.clear();
+    diff.needs_restart.retain(|key| key != "daemon.threads");
+    if let Some(key) = diff.needs_restart.first() {
+        return Err(format!(
+            "`{key}` differs from the running configuration, and needs a restart: restart instead, or take the change back"
+        ));
+    }
     match diff.is_empty() {
         true => Ok(()),
         false => Err(

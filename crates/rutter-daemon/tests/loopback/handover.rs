@@ -408,6 +408,15 @@ fn a_new_process_that_fails_leaves_the_old_one_running() {
 fn a_file_that_is_not_in_force_is_refused() {
     let daemons = Daemons::start("handover-file", 1, &members());
     let file = daemons.folder.0.join("rutter.toml");
+    // A change that a reload cannot bring about is none for an upgrade either, except the number of threads.
+    let text = fs::read_to_string(&file).expect("read");
+    let other_id = text.replace("router-id = \"192.0.2.1\"", "router-id = \"192.0.2.9\"");
+    fs::write(&file, other_id).expect("write");
+    let error = daemons.call(Request::Upgrade).expect_err("no upgrade");
+    assert!(error.contains("`router-id` differs"), "{error}");
+    fs::write(&file, text.replace("threads = 1", "threads = 2")).expect("write");
+    daemons.upgrade();
+
     let mut more = fs::OpenOptions::new()
         .append(true)
         .open(file)
