@@ -4,8 +4,10 @@
 //! The clients of SQL and streams, and the stations of `[[bmp-target]]`, are connected again.
 
 use std::collections::HashMap;
+use std::fs;
 use std::net::TcpListener;
 use std::os::fd::BorrowedFd;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rutter_config::Config;
@@ -140,6 +142,7 @@ impl Taken {
                 None => return Err(format!("it has no service {name}")),
             }
         }
+        check_folders(config)?;
         taken.station = match &config.bmp {
             Some(bmp) => Some(Station::take(context, bmp, listeners, routers)?),
             None if routers.is_empty() => None,
@@ -149,6 +152,29 @@ impl Taken {
         };
         Ok(taken)
     }
+}
+
+/// Returns an error if the archive or a spool could not be continued. Once the other process has ended it would be too late.
+fn check_folders(config: &Config) -> Result<(), String> {
+    let history = config.history.iter();
+    let history = history.map(|history| ("history".to_owned(), &history.path));
+    let sinks = config.sinks.iter();
+    let sinks = sinks.map(|sink| (format!("sink {}", sink.name), &sink.spool));
+    history
+        .chain(sinks)
+        .try_for_each(|(name, folder)| check_folder(&name, folder))
+}
+
+/// Returns an error if no file can be created in a folder.
+fn check_folder(name: &str, folder: &Path) -> Result<(), String> {
+    let probe = folder.join(format!(".upgrade-{}", std::process::id()));
+    let written = fs::create_dir_all(folder)
+        .and_then(|()| fs::write(&probe, b""))
+        .and_then(|()| fs::remove_file(&probe));
+    written.map_err(|why| {
+        let folder = folder.display();
+        format!("{name}: cannot write in {folder}: {why}; let the collector's user write there")
+    })
 }
 
 fn position(service: &TakenService) -> Result<FeedPosition, String> {
@@ -168,6 +194,18 @@ mod tests {
     use std::thread::{self, JoinHandle};
 
     use super::*;
+
+    #[test]
+    fn a_folder_that_cannot_be_used_is_found_before_the_other_process_ends() {
+        let name = format!("rutter-upgrade-folder-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        check_folder("history", &folder.join("new")).expect("it is created");
+        assert_eq!(fs::read_dir(folder.join("new")).unwrap().count(), 0);
+        fs::write(folder.join("file"), b"").unwrap();
+        let error = check_folder("sink a", &folder.join("file")).unwrap_err();
+        assert!(error.starts_with("sink a: cannot write in "), "{error}");
+        fs::remove_dir_all(folder).unwrap();
+    }
 
     /// Two threads that stand still whenever they are asked to.
     struct Followers {
