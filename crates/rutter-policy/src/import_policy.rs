@@ -365,7 +365,7 @@ impl ImportPolicy {
     }
 
     /// Describes what the operator's filters change in a route that the policy accepts: one line for each rule.
-    pub fn outside_data_changes(
+    pub fn filter_changes(
         &self,
         data: &OutsideData,
         prefix: Prefix,

@@ -121,7 +121,7 @@ fn a_preference_decides_and_a_reload_undoes_it() {
     let explained = lab.rib.explain(PREFIX.parse().unwrap()).unwrap();
     assert_eq!(explained.candidates[1].lost_at, Some(Step::LocalPref));
     assert_eq!(
-        explained.candidates[0].outside_data_changes,
+        explained.candidates[0].filter_changes,
         ["rule 1 of the filter `test`: local-pref 200"]
     );
 

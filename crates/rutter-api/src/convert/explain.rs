@@ -62,7 +62,7 @@ fn candidate_row(
         },
         lost_at: candidate.lost_at.map(|step| step.to_string()),
         findings: candidate.findings.iter().map(finding_row).collect(),
-        outside_data_changes: candidate.outside_data_changes.clone(),
+        filter_changes: candidate.filter_changes.clone(),
     }
 }
 

@@ -35,7 +35,7 @@ pub struct CandidateRow {
     pub findings: Vec<FindingRow>,
     /// The changes that the operator's filters make to the route, one line for each rule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub outside_data_changes: Vec<String>,
+    pub filter_changes: Vec<String>,
 }
 
 /// The routes that one client receives.

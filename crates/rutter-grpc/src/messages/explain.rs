@@ -55,14 +55,14 @@ impl From<CandidateRow> for v1::Candidate {
             route,
             lost_at,
             findings,
-            outside_data_changes,
+            filter_changes,
         } = row;
         v1::Candidate {
             rank: rank_of(rank),
             route: Some(route.into()),
             lost_at,
             findings: findings.into_iter().map(Into::into).collect(),
-            outside_data_changes,
+            filter_changes,
         }
     }
 }

@@ -45,7 +45,7 @@ pub struct Candidate {
     /// All objections of the import policy, with evidence; evaluated now, from the kept route.
     pub findings: Vec<Finding>,
     /// The changes of the operator's filters, one line for each rule that makes some.
-    pub outside_data_changes: Vec<String>,
+    pub filter_changes: Vec<String>,
     /// The step at which it lost to the candidate before it; `None` for the best and for rejected ones.
     pub lost_at: Option<Step>,
 }
@@ -171,7 +171,7 @@ fn candidates(topology: &Topology, prefix: Prefix, routes: &[Route]) -> Vec<Cand
         reject: route.verdict.reject(),
         class: topology.class(route),
         findings: judge(topology, route.peer, prefix, &route.attrs),
-        outside_data_changes: outside_data_changes(topology, prefix, route),
+        filter_changes: filter_changes(topology, prefix, route),
         lost_at: lost_at(index),
     };
     routes.iter().enumerate().map(judged).collect()
@@ -192,12 +192,12 @@ fn judge(topology: &Topology, peer: PeerId, prefix: Prefix, attrs: &AttrSet) -> 
     )
 }
 
-fn outside_data_changes(topology: &Topology, prefix: Prefix, route: &Route) -> Vec<String> {
+fn filter_changes(topology: &Topology, prefix: Prefix, route: &Route) -> Vec<String> {
     let peer = topology.peer(route.peer);
     let Some(peer) = peer.filter(|_| !topology.class(route).changes.is_none()) else {
         return Vec::new();
     };
-    peer.neighbor.import.outside_data_changes(
+    peer.neighbor.import.filter_changes(
         &topology.outside_data,
         prefix,
         &route.attrs.attributes(),

@@ -89,7 +89,7 @@ impl ExplainView {
                 finding.reason.code, finding.evidence
             )?;
         }
-        for change in &candidate.outside_data_changes {
+        for change in &candidate.filter_changes {
             writeln!(out, "     {change}")?;
         }
         Ok(())

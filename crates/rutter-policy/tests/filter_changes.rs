@@ -73,7 +73,7 @@ fn judge(policy: &ImportPolicy, route: &Route) -> (RouteVerdict, Vec<String>) {
     let family = prefix.family();
     with(route, |attributes| {
         let of_set = policy.check_attributes(&data, attributes, next_hop, family);
-        let described = policy.outside_data_changes(&data, prefix, attributes, next_hop, family);
+        let described = policy.filter_changes(&data, prefix, attributes, next_hop, family);
         (policy.judge(&data, prefix, &of_set), described)
     })
 }
