@@ -81,8 +81,17 @@ fn the_container_image_runs_a_route_server() {
         all.extend(arguments);
         buildah.command(&all)
     };
+    // Each run creates the folders of its mounts in the container if they are not there, and two runs that do so
+    // at once fail. So one command runs alone first, and no other one runs until the daemon has written to its log.
+    output_of(&mut rutter(&["--version"])).expect("a version");
     let start = &mut rutter(&["run", "/etc/rutter/rutter.toml"]);
     let mut process = Process::start("the container", &folder, start);
+    eventually("the daemon writes to its log", || {
+        process.check_alive()?;
+        (!process.log().is_empty())
+            .then_some(())
+            .ok_or_else(|| "the log is empty".to_owned())
+    });
     let status = eventually("the container answers", || {
         process.check_alive()?;
         output_of(&mut rutter(&["show", "status", "--json"]))
