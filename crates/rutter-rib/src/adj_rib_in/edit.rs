@@ -1,5 +1,7 @@
 //! One change of one destination: puts the route in its place and records the change for the clients.
 
+use std::cell::OnceCell;
+
 use rutter_policy::RejectReason;
 use smallvec::SmallVec;
 
@@ -190,6 +192,48 @@ impl<K: Stored> Edit<'_, K> {
         record_for_live(self.clients, topology, prefix, |mut recorder| {
             recorder.record_best(before, destination.accepted());
         });
+    }
+
+    /// As [`Edit::record_change`] where all routes but these `removed` ones and those of `new_paths`, in order, stay as they
+    /// were. Clients that are sent every path are not concerned by the others, of which there may be hundreds.
+    pub fn record_some(
+        &mut self,
+        id: Id,
+        before: &Before,
+        removed: &[Route],
+        new_paths: &[(PeerId, u32)],
+    ) {
+        let Before::All(keys) = before else {
+            return self.record_change(id, before, removed);
+        };
+        self.clients.mark(K::FAMILY, id, keys);
+        let destination = self.table.get(id);
+        let after = destination.accepted();
+        let is_new = |route: &&Route| {
+            let path = (route.peer, route.path_id);
+            new_paths.binary_search(&path).is_ok()
+        };
+        let some = Change {
+            before: removed.iter().filter(|old| old.is_accepted()).collect(),
+            after: after.iter().filter(is_new).collect(),
+        };
+        let all = OnceCell::new();
+        let all = || {
+            all.get_or_init(|| Change {
+                before: as_before(keys, &destination.routes, removed),
+                after: after.iter().collect(),
+            })
+        };
+        let (topology, prefix) = (self.with.topology, destination.prefix);
+        record_for_live(
+            self.clients,
+            topology,
+            prefix,
+            |mut recorder| match recorder.sends_each_path_alone() {
+                true => recorder.record(&some),
+                false => recorder.record(all()),
+            },
+        );
     }
 
     fn record(&mut self, id: Id, before: &Keys, removed: &[Route]) {

@@ -39,6 +39,7 @@ impl<K: Stored> Edit<'_, K> {
             accepted,
             rejected,
             removed,
+            new_paths,
             is_shown,
             is_refreshed,
             ..
@@ -47,7 +48,7 @@ impl<K: Stored> Edit<'_, K> {
         let is_empty = routes.is_empty();
         self.table.get_mut(id).routes = routes.into();
         if is_shown {
-            self.record_change(id, &before, &removed);
+            self.record_some(id, &before, &removed, &new_paths);
         }
         if is_shown || is_refreshed {
             self.mirror(id);
@@ -80,6 +81,8 @@ struct Pass {
     /// The number of held routes by peer, of the peers with changes.
     held: Vec<(PeerId, usize)>,
     removed: Vec<Route>,
+    /// The paths of the changes that were kept, in order.
+    new_paths: Vec<Path>,
     /// Accepted routes come or go.
     is_shown: bool,
     /// Accepted routes get another state, which clients do not see.
@@ -96,6 +99,7 @@ impl Pass {
             paths: AcceptedPaths::default(),
             held: Vec::new(),
             removed: Vec::new(),
+            new_paths: Vec::new(),
             is_shown: false,
             is_refreshed: false,
         }
@@ -205,6 +209,7 @@ impl Pass {
         tally.count(old.as_ref(), -1);
         tally.count(new.as_ref(), 1);
         if let Some(new) = new {
+            self.new_paths.push((new.peer, new.path_id));
             self.keep(new);
         }
         self.removed.extend(old);

@@ -222,7 +222,7 @@ impl Scope<'_> {
     }
 
     /// The most routes of a destination that a client receives.
-    fn max_paths(&self) -> usize {
+    pub fn max_paths(&self) -> usize {
         match (self.has_add_path(), self.style.add_path_limit) {
             (false, _) => 1,
             (true, 0) => usize::MAX,

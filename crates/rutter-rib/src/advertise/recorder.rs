@@ -57,6 +57,13 @@ impl<'a, K: Copy> Recorder<'a, K> {
         }
     }
 
+    /// Returns whether the other routes of a destination never matter for the recipients of one.
+    pub fn sends_each_path_alone(&self) -> bool {
+        let topology = self.live.scope.topology;
+        let settled = topology.export_transition.is_none() && topology.rank_walks == 0;
+        settled && self.live.scope.max_paths() == usize::MAX
+    }
+
     /// Records a change for the live clients.
     pub fn record(&mut self, change: &Change<'_>) {
         if self.live.count == 0 {
@@ -209,9 +216,10 @@ pub(crate) fn sent_path_id(route: &Route) -> u32 {
 /// A number pair by which routes of two views are matched.
 type Identity = (usize, u32);
 
-/// The same for routes of one path.
+/// The same for routes of one path, as clients see it: a path may take the place of another that is sent on under the same
+/// identifier.
 fn path_of(route: &Route) -> Identity {
-    (route.peer.index(), route.path_id)
+    (route.peer.index(), sent_path_id(route))
 }
 
 /// The same for routes that clients cannot tell apart, if their state is the same.

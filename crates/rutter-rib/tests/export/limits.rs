@@ -4,7 +4,7 @@ use rutter_net::{Family, PerFamily};
 use rutter_policy::RejectReason;
 use rutter_rib::*;
 use rutter_wire::attr::code;
-use rutter_wire::{nlri, update};
+use rutter_wire::update;
 
 use crate::lab::*;
 
@@ -99,33 +99,4 @@ fn blocked_routes_stay_rejected_until_there_is_room() {
     lab.rib.replace_neighbor(PeerId(0), limited);
     lab.rib.flush();
     assert_eq!(lab.received(PeerId(1)).len(), 1, "a higher limit");
-}
-
-#[test]
-fn paths_beyond_the_limit_and_with_colliding_ids_are_rejected() {
-    let client = PeerKind::RouteServerClient;
-    let mut lab = Lab::empty();
-    lab.add(neighbor(1, client, 1), |session| {
-        session.families = PerFamily::both(Some(FamilyInfo {
-            add_path_receive: true,
-            ..FamilyInfo::default()
-        }));
-    });
-    let block = Block::new(&[1]).0;
-    for id in (1..=300).chain([0x1_0002]) {
-        let mut body = vec![0, 0];
-        body.extend((block.len() as u16).to_be_bytes());
-        body.extend(&block);
-        nlri::write_ipv4(&mut body, Some(id), "203.0.113.0/24".parse().unwrap());
-        lab.batch.push(&lab.rib, PeerId(0), &body, 0);
-    }
-    lab.rib.commit(&mut lab.batch);
-    let explained = lab.rib.explain("203.0.113.0/24".parse().unwrap()).unwrap();
-    let out: Vec<_> = explained
-        .candidates
-        .iter()
-        .filter(|c| c.reject.is_some())
-        .collect();
-    assert_eq!((explained.candidates.len(), out.len()), (301, 45));
-    assert!(out.iter().all(|c| c.reject == Some(RejectReason::Paths)));
 }

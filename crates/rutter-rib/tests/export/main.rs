@@ -4,6 +4,7 @@ mod attributes;
 #[path = "../lab/mod.rs"]
 mod lab;
 mod limits;
+mod paths;
 mod policy_changes;
 mod removal;
 mod streams;

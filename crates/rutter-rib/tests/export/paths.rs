@@ -1,0 +1,163 @@
+//! Several paths of a prefix from one neighbor (RFC 7911).
+
+use std::collections::BTreeMap;
+
+use rutter_net::{Ipv4Prefix, PerFamily};
+use rutter_policy::RejectReason;
+use rutter_rib::*;
+use rutter_wire::{nlri, update};
+
+use crate::lab::*;
+
+/// A table with a neighbor that sends several paths.
+fn with_paths() -> Lab {
+    let mut lab = Lab::empty();
+    lab.add(neighbor(1, PeerKind::RouteServerClient, 1), |session| {
+        session.families = PerFamily::both(Some(FamilyInfo {
+            add_path_receive: true,
+            ..FamilyInfo::default()
+        }));
+    });
+    lab
+}
+
+/// Adds a client that is sent several paths.
+fn add_reader(lab: &mut Lab, number: u8) -> PeerId {
+    let reader = neighbor(number, PeerKind::RouteServerClient, u32::from(number));
+    let peer = lab.rib.add_neighbor(reader).unwrap();
+    let families = PerFamily::both(Some(FamilyInfo {
+        add_path_send: true,
+        ..FamilyInfo::default()
+    }));
+    let session = SessionInfo {
+        families,
+        ..session(number, u32::from(number))
+    };
+    lab.streams.push(lab.rib.session_up(peer, session));
+    peer
+}
+
+/// The body of an UPDATE that announces a path of an IPv4 prefix (RFC 7911).
+fn path_announcement(block: &[u8], id: u32, prefix: &str) -> Vec<u8> {
+    let mut body = vec![0, 0];
+    body.extend((block.len() as u16).to_be_bytes());
+    body.extend(block);
+    nlri::write_ipv4(&mut body, Some(id), prefix.parse().unwrap());
+    body
+}
+
+/// The body of an UPDATE that withdraws a path of an IPv4 prefix.
+fn path_withdrawal(id: u32, prefix: &str) -> Vec<u8> {
+    let mut withdrawn = Vec::new();
+    nlri::write_ipv4(&mut withdrawn, Some(id), prefix.parse().unwrap());
+    let mut body = (withdrawn.len() as u16).to_be_bytes().to_vec();
+    body.extend(withdrawn);
+    body.extend([0, 0]);
+    body
+}
+
+/// The attributes of each path that a client with Add-Path holds.
+type Held = BTreeMap<(Ipv4Prefix, u32), Vec<u8>>;
+
+/// Reads what a client is sent now.
+fn read(lab: &mut Lab, peer: PeerId, held: &mut Held) {
+    for (_, body) in lab.received(peer) {
+        let sections = update::split(&body).unwrap();
+        let mut paths = Vec::new();
+        nlri::parse_ipv4(sections.withdrawn, true, &mut paths).unwrap();
+        for (id, prefix) in paths.drain(..) {
+            held.remove(&(prefix, id));
+        }
+        nlri::parse_ipv4(sections.nlri, true, &mut paths).unwrap();
+        for (id, prefix) in paths {
+            held.insert((prefix, id), sections.attributes.to_vec());
+        }
+    }
+}
+
+#[test]
+fn paths_beyond_the_limit_and_with_colliding_ids_are_rejected() {
+    let mut lab = with_paths();
+    let block = Block::new(&[1]).0;
+    for id in (1..=300).chain([0x1_0002]) {
+        let body = path_announcement(&block, id, "203.0.113.0/24");
+        lab.batch.push(&lab.rib, PeerId(0), &body, 0);
+    }
+    lab.rib.commit(&mut lab.batch);
+    let explained = lab.rib.explain("203.0.113.0/24".parse().unwrap()).unwrap();
+    let out: Vec<_> = explained
+        .candidates
+        .iter()
+        .filter(|c| c.reject.is_some())
+        .collect();
+    assert_eq!((explained.candidates.len(), out.len()), (301, 45));
+    assert!(out.iter().all(|c| c.reject == Some(RejectReason::Paths)));
+}
+
+/// Identifiers that are sent on as one, and more paths than are compared one by one.
+#[test]
+fn a_client_that_follows_many_paths_holds_what_a_later_one_is_sent() {
+    let mut lab = with_paths();
+    let follower = add_reader(&mut lab, 2);
+    let mut held = Held::new();
+    let mut draw = 7_u64;
+    let mut next = |below: u64| {
+        draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        ((draw >> 33) % below) as u32
+    };
+    for round in 0..600_u32 {
+        for _ in 0..=next(6) {
+            // The second is sent on as the first.
+            let id = match next(4) {
+                0 => 0x1_0000 ^ next(40),
+                _ => 1 ^ next(40),
+            };
+            let prefix = ["20.0.0.0/24", "20.0.1.0/24"][next(2) as usize];
+            let body = match next(4) {
+                0 => path_withdrawal(id, prefix),
+                _ => path_announcement(&Block::new(&[1, 7 + next(3)]).0, id, prefix),
+            };
+            lab.batch.push(&lab.rib, PeerId(0), &body, 0);
+        }
+        lab.rib.commit(&mut lab.batch);
+        lab.rib.flush();
+        read(&mut lab, follower, &mut held);
+        if round % 100 == 99 {
+            let number = 3 + (round / 100) as u8;
+            let later = add_reader(&mut lab, number);
+            let mut all = Held::new();
+            read(&mut lab, later, &mut all);
+            assert!(all.len() > 40, "{}", all.len());
+            assert_eq!(held, all, "round {round}");
+        }
+    }
+}
+
+#[test]
+fn a_path_takes_the_place_of_another_that_is_sent_under_the_same_identifier() {
+    let mut lab = with_paths();
+    let follower = add_reader(&mut lab, 2);
+    let mut held = Held::new();
+    let prefix = "20.0.0.0/24";
+    let blocks = [7, 8].map(|asn| Block::new(&[1, asn]).0);
+    for id in 1..=20 {
+        let body = path_announcement(&blocks[0], id, prefix);
+        lab.batch.push(&lab.rib, PeerId(0), &body, 0);
+    }
+    lab.rib.commit(&mut lab.batch);
+    lab.rib.flush();
+    read(&mut lab, follower, &mut held);
+    assert_eq!(held.len(), 20);
+    for (block, old, new) in [(&blocks[0], 1, 0x1_0000), (&blocks[1], 2, 0x1_0003)] {
+        for body in [
+            path_withdrawal(old, prefix),
+            path_announcement(block, new, prefix),
+        ] {
+            lab.batch.push(&lab.rib, PeerId(0), &body, 0);
+        }
+        lab.rib.commit(&mut lab.batch);
+        lab.rib.flush();
+        read(&mut lab, follower, &mut held);
+        assert_eq!(held.len(), 20);
+    }
+}
