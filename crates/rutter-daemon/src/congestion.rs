@@ -18,8 +18,8 @@ pub(crate) struct Congestion {
 const CHECK_MS: u64 = 20;
 
 impl Congestion {
-    /// Updates the state from the table. Returns whether this thread has checked its lagging clients: then the other
-    /// threads, which may sleep, must do the same.
+    /// Updates the state from the table. Returns whether this thread has checked its lagging clients: then it must write to
+    /// all, so that those that left the log discard it, and the other threads, which may sleep, must do the same.
     pub(crate) fn update(&mut self, shared: &Shared, peers: &mut ThreadPeers, now_ms: u64) -> bool {
         let rib = &shared.rib;
         let has_long_log = rib.has_long_log();
@@ -31,7 +31,10 @@ impl Congestion {
         self.next_check_ms = now_ms + CHECK_MS;
         let established = peers.iter_mut().filter_map(|p| p.established.as_mut());
         for stream in established.filter_map(|e| e.stream.as_mut()) {
-            stream.check_lag(rib, now_ms);
+            // A check of these would discard a slice. The turn has its share of them.
+            if !stream.is_discarding() {
+                stream.check_lag(rib, now_ms);
+            }
         }
         true
     }

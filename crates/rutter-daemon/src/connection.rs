@@ -11,6 +11,7 @@ use rutter_rib::{ClientStream, FileRange, Rib};
 use rutter_session::ConnectionId;
 
 use crate::read_share::ReadShare;
+use crate::transmitter::TurnShare;
 
 /// Identifies a connection on its thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +59,11 @@ pub(crate) struct Connection {
     mid_message: bool,
     /// The kernel cannot send from a file on this socket.
     refuses_files: bool,
-    /// The start of a message whose rest has not arrived.
-    partial: Vec<u8>,
+    /// Bytes that were read and not handled: the start of a message whose rest has not arrived, or more than the share of a
+    /// turn.
+    kept: Vec<u8>,
+    /// `kept` has whole messages.
+    has_messages: bool,
     /// Whole messages of the session, to be sent before more of the stream.
     control: Vec<u8>,
     control_written: usize,
@@ -68,7 +72,7 @@ pub(crate) struct Connection {
 /// The bytes of a connection that another process continues.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct UnsentBytes {
-    /// The start of a message whose rest has not arrived.
+    /// Bytes that were read and not handled.
     pub(crate) received: Vec<u8>,
     /// Messages of the session, from the start of the first that is not written.
     pub(crate) control: Vec<u8>,
@@ -96,7 +100,7 @@ pub(crate) enum WriteOutcome {
     Blocked,
     /// The client's share of this turn is used up.
     ShareUsed,
-    /// The client would be sent a slice of the table, but others were sent enough of them in this turn.
+    /// The other clients have used up the share of this turn: the client comes in the next.
     Postponed,
     /// The connection was lost.
     Failed(io::Error),
@@ -113,10 +117,12 @@ impl Default for GatherBuffer {
 
 /// The most bytes read at once, which are also the share of one connection in a turn.
 pub(crate) const READ_SHARE: usize = 256 * 1024;
-/// The same while other neighbors send single changes: these wait for it. It is a millisecond or two of work.
+/// The same while other neighbors send single changes: these wait for it.
 pub(crate) const SMALL_READ_SHARE: usize = 64 * 1024;
 /// The buffer of a read: the start of a message, up to its largest length, comes first.
 pub(crate) const INPUT_LEN: usize = READ_SHARE + 64 * 1024;
+/// The largest buffer that a connection keeps when a turn has handled all that it received.
+const MAX_IDLE_BUFFER: usize = 16 * 1024;
 /// The bytes gathered from the stream for one `writev`.
 const GATHER: usize = 128 * 1024;
 /// The bytes gathered from the table in a turn for a client that catches up.
@@ -137,16 +143,21 @@ impl Connection {
             written: 0,
             mid_message: false,
             refuses_files: false,
-            partial: Vec::new(),
+            kept: Vec::new(),
+            has_messages: false,
             control: Vec::new(),
             control_written: 0,
         }
     }
 
-    /// A connection that another process began. Its socket may be ready in both directions.
+    /// A connection that another process began.
     pub(crate) fn continued(socket: TcpStream, bytes: UnsentBytes) -> Self {
+        // The bytes may be whole messages, for which no event of the socket comes.
+        let has_messages = !bytes.received.is_empty();
         Connection {
-            partial: bytes.received,
+            readable: has_messages,
+            has_messages,
+            kept: bytes.received,
             control: bytes.control,
             control_written: bytes.control_written,
             ..Connection::new(socket, false)
@@ -156,7 +167,7 @@ impl Connection {
     /// The bytes with which another process continues the connection.
     pub(crate) fn unsent_bytes(&self) -> UnsentBytes {
         UnsentBytes {
-            received: self.partial.clone(),
+            received: self.kept.clone(),
             control: self.control.clone(),
             control_written: self.control_written,
         }
@@ -167,10 +178,16 @@ impl Connection {
         self.mid_message = !stream.at_message_boundary();
     }
 
-    /// Reads once, at most `share` bytes. The rest of the last read comes before the new bytes.
+    /// Reads once, at most `share` bytes. The rest of the last read comes before the new bytes. While it has whole
+    /// messages, nothing more is read.
     pub(crate) fn read(&mut self, input: &mut [u8], share: usize) -> ReadOutcome {
-        let kept = self.partial.len();
-        input[..kept].copy_from_slice(&self.partial);
+        let kept = self.kept.len();
+        input[..kept].copy_from_slice(&self.kept);
+        if std::mem::take(&mut self.has_messages) {
+            self.kept.clear();
+            let (total, new) = (kept, 0);
+            return ReadOutcome::Bytes { total, new };
+        }
         let room = &mut input[kept..][..share];
         loop {
             return match self.socket.read(room) {
@@ -178,7 +195,7 @@ impl Connection {
                 Ok(n) => {
                     // A short read empties the socket; later input raises a new event.
                     self.readable = n == room.len() || self.read_closed;
-                    self.partial.clear();
+                    self.kept.clear();
                     ReadOutcome::Bytes {
                         total: kept + n,
                         new: n,
@@ -196,7 +213,18 @@ impl Connection {
 
     /// Keeps the start of a message for the next read.
     pub(crate) fn keep(&mut self, rest: &[u8]) {
-        self.partial.extend_from_slice(rest);
+        if self.kept.capacity() > MAX_IDLE_BUFFER {
+            // It held what a turn left over. There may be thousands of connections.
+            self.kept = Vec::new();
+        }
+        self.kept.extend_from_slice(rest);
+    }
+
+    /// Keeps bytes with whole messages for the next turn.
+    pub(crate) fn keep_messages(&mut self, rest: &[u8]) {
+        self.kept.extend_from_slice(rest);
+        self.has_messages = true;
+        self.readable = true;
     }
 
     /// Queues a whole message.
@@ -210,15 +238,15 @@ impl Connection {
     }
 
     /// Writes messages of the session, then of the stream, until the kernel accepts no more or the share of this turn
-    /// is used up. `slices` is the number of slices of the table that clients may still be sent in this turn.
+    /// is used up. `left` is the rest of what all clients share in this turn.
     pub(crate) fn write(
         &mut self,
         stream: Option<(&mut ClientStream, &Rib)>,
         buffer: &mut GatherBuffer,
-        slices: &mut usize,
+        left: &mut TurnShare,
         now_ms: u64,
     ) -> WriteOutcome {
-        match self.write_inner(stream, buffer, slices, now_ms) {
+        match self.write_inner(stream, buffer, left, now_ms) {
             Ok(done) => done,
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                 self.writable = false;
@@ -232,7 +260,7 @@ impl Connection {
         &mut self,
         stream: Option<(&mut ClientStream, &Rib)>,
         buffer: &mut GatherBuffer,
-        slices: &mut usize,
+        left: &mut TurnShare,
         now_ms: u64,
     ) -> io::Result<WriteOutcome> {
         let Some((stream, rib)) = stream else {
@@ -245,15 +273,15 @@ impl Connection {
             if !self.mid_message {
                 self.write_control()?;
             }
-            if stream.is_drained() && stream.is_catching_up() {
+            let needs_slice = stream.is_catching_up() || stream.is_discarding();
+            if stream.is_drained() && needs_slice {
                 // Reading the table costs time, so one slice a turn: the other clients of the thread come between.
                 if std::mem::replace(&mut caught_up, true) {
                     return Ok(WriteOutcome::ShareUsed);
                 }
-                let Some(left) = slices.checked_sub(1) else {
+                if !left.take_slice() {
                     return Ok(WriteOutcome::Postponed);
-                };
-                *slices = left;
+                }
                 stream.fill(rib, CATCH_UP);
             } else if stream.is_drained() {
                 stream.fill(rib, GATHER);
@@ -269,9 +297,16 @@ impl Connection {
             if self.written >= share_ends {
                 return Ok(WriteOutcome::ShareUsed);
             }
-            if !self.send_file(stream, now_ms)? {
-                self.write_stream(stream, buffer, now_ms)?;
+            if left.bytes == 0 {
+                return Ok(WriteOutcome::Postponed);
             }
+            let before = self.written;
+            let result = match self.send_file(stream, now_ms)? {
+                true => Ok(()),
+                false => self.write_stream(stream, buffer, now_ms),
+            };
+            left.bytes = left.bytes.saturating_sub(self.written - before);
+            result?;
         }
     }
 

@@ -184,6 +184,7 @@ impl Reactor {
         let now_ms = self.driver.now_ms;
         let peers = &mut self.driver.peers;
         if self.congestion.update(&self.shared, peers, now_ms) {
+            self.driver.write_queue.push_all();
             self.shared.wake_all_but(self.index);
         }
         let limits = &self.shared.memory_limits;

@@ -25,7 +25,27 @@ pub(crate) struct Receiver {
     input: Box<[u8]>,
     batch: Batch,
     bytes_in_turn: usize,
+    /// The steps of this turn so far.
+    steps: usize,
+    /// The routes of a commit for the connection that is read.
+    max_commit: usize,
+    /// The connections that were read and may have more input.
+    read_again: Vec<ConnectionKey>,
 }
+
+/// The work of one message besides its routes: the attributes are parsed, compared and encoded.
+const STEPS_PER_MESSAGE: usize = 8;
+/// The steps after which a turn handles no more messages of neighbors that send much: about a millisecond. A route is a
+/// step. More input waits for the next turns, in which the neighbors that send little come first.
+const MAX_STEPS: usize = 2 * 1024;
+/// The same for each client, where there are many: a turn writes to all of them, which should not take longer than to read.
+const STEPS_PER_CLIENT: usize = 8;
+/// The same while nobody sends single changes. Larger turns cost less where there are many clients.
+const MAX_STEPS_IN_BULK: usize = 16 * 1024;
+/// The steps of a neighbor that sent little lately, where others used up the turn: some ten single changes.
+const FEW_STEPS: usize = 128;
+/// The steps of a commit: other threads wait for the locks of the table meanwhile.
+const COMMIT_STEPS: usize = 1024;
 
 impl Default for Receiver {
     fn default() -> Self {
@@ -33,17 +53,21 @@ impl Default for Receiver {
             input: vec![0; INPUT_LEN].into(),
             batch: Batch::new(),
             bytes_in_turn: 0,
+            steps: 0,
+            max_commit: COMMIT_STEPS,
+            read_again: Vec::new(),
         }
     }
 }
 
 impl Receiver {
-    /// Starts to count the bytes of a turn.
+    /// Starts to count the bytes and the steps of a turn.
     pub(crate) fn start_turn(&mut self) {
         self.bytes_in_turn = 0;
+        self.steps = 0;
     }
 
-    /// The number of bytes read in this turn.
+    /// The number of bytes handled in this turn.
     pub(crate) fn bytes_in_turn(&self) -> usize {
         self.bytes_in_turn
     }
@@ -55,21 +79,30 @@ impl Receiver {
         }
     }
 
-    /// Reads every ready socket once. Sockets that may have more input stay in the queue. If the clients are `behind`,
-    /// sockets that brought much lately wait.
+    /// Reads every ready socket once, at first those that brought little lately. Sockets that may have more input stay in
+    /// the queue. If the clients are `behind`, or the turn has done much, sockets that brought much lately wait.
     pub(crate) fn read_sockets(&mut self, driver: &mut SessionDriver, behind: bool) {
         if driver.read_queue.is_empty() {
             return;
         }
         let mut keys = std::mem::take(&mut driver.read_queue);
+        let has_single_changes = driver.shared.has_single_changes(driver.now_ms);
+        if has_single_changes && keys.len() > 1 {
+            keys.sort_by_cached_key(|key| driver.is_share_used(*key));
+        }
+        let max_steps = max_steps(driver);
         for key in keys.drain(..) {
+            let is_long = has_single_changes && self.steps >= max_steps;
             // A shutdown must not wait until all sockets are read.
-            let waits = driver.must_stop() || behind && driver.is_share_used(key);
-            if waits || self.read_connection(driver, key) {
+            if driver.must_stop() || (behind || is_long) && driver.is_share_used(key) {
                 driver.read_queue.push(key);
+            } else if self.read_connection(driver, key) {
+                self.read_again.push(key);
             }
         }
+        // Next time those come first that waited.
         keys.append(&mut driver.read_queue);
+        keys.append(&mut self.read_again);
         driver.read_queue = keys;
     }
 
@@ -98,26 +131,28 @@ impl Receiver {
         if driver.must_wait(key.slot) {
             return true;
         }
+        let (share, max_steps) = match driver.shared.has_single_changes(driver.now_ms) {
+            true => {
+                let left = max_steps(driver).saturating_sub(self.steps);
+                (SMALL_READ_SHARE, left.max(FEW_STEPS))
+            }
+            false => (READ_SHARE, MAX_STEPS_IN_BULK),
+        };
         let Some(connection) = driver.peers.connection_mut(key) else {
             return false;
         };
+        self.max_commit = connection.share.routes_in(COMMIT_STEPS);
         let mut input = std::mem::take(&mut self.input);
-        let small_until_ms = &driver.shared.small_shares_until_ms;
-        let share = match driver.now_ms < small_until_ms.load(Ordering::Relaxed) {
-            true => SMALL_READ_SHARE,
-            false => READ_SHARE,
-        };
         match connection.read(&mut input, share) {
             ReadOutcome::Bytes { total, new } => {
-                self.bytes_in_turn += new;
-                connection.share.count(new, driver.now_ms);
-                let is_busy = connection.share.is_used(driver.now_ms);
                 if let Some(peer) = driver.peers.get_mut(key.slot) {
                     peer.status.received.count_bytes(new);
                 }
-                let updates = self.split_messages(driver, key, &input[..total]);
+                let (updates, handled) =
+                    self.split_messages(driver, key, &input[..total], max_steps);
                 driver.check_memory(key.slot, new);
-                if updates > 0 && new <= SINGLE_CHANGES && !is_busy {
+                let is_busy = driver.count_share(key, handled);
+                if updates > 0 && total <= SINGLE_CHANGES && !is_busy {
                     let until_ms = driver.now_ms + SMALL_SHARES_MS;
                     let shared = &driver.shared.small_shares_until_ms;
                     shared.fetch_max(until_ms, Ordering::Relaxed);
@@ -133,18 +168,28 @@ impl Receiver {
         driver.peers.connection_mut(key).is_some_and(|c| c.readable)
     }
 
-    /// Handles the whole messages of the input and keeps the rest for the next read. Returns the number of UPDATEs.
+    /// Handles the whole messages of the input, until they have taken so many steps. Keeps the rest for the next read.
+    /// Returns the number of UPDATEs, and of bytes that were handled.
     fn split_messages(
         &mut self,
         driver: &mut SessionDriver,
         key: ConnectionKey,
         input: &[u8],
-    ) -> u64 {
+        max_steps: usize,
+    ) -> (u64, usize) {
         let mut rest = input;
         let mut updates = 0;
+        let end = self.steps + max_steps;
         while let Some(max_len) = driver.max_message_len(key) {
             match frame::next_frame(rest, max_len) {
+                Ok(Some(_)) if self.steps >= end => {
+                    if let Some(connection) = driver.peers.connection_mut(key) {
+                        connection.keep_messages(rest);
+                    }
+                    break;
+                }
                 Ok(Some(frame)) => {
+                    self.steps += STEPS_PER_MESSAGE;
                     rest = &rest[frame.wire.len()..];
                     match fast_path(driver, key, &frame) {
                         Some(peer) => {
@@ -172,18 +217,24 @@ impl Receiver {
                 }
             }
         }
+        let handled = input.len() - rest.len();
+        self.bytes_in_turn += handled;
         self.commit(driver, key.slot);
         if updates > 0 {
             driver.updates_received(key.slot, updates);
         }
-        updates
+        (updates, handled)
     }
 
     fn push_update(&mut self, driver: &mut SessionDriver, slot: usize, peer: PeerId, body: &[u8]) {
         let rib = &driver.shared.rib;
         let pushed = self.batch.push(rib, peer, body, driver.unix_us());
+        self.steps += (pushed.announced + pushed.withdrawn) as usize;
         if !is_plain(&pushed) {
             self.handle_special_update(driver, slot, pushed);
+        }
+        if self.batch.len() >= self.max_commit {
+            self.commit(driver, slot);
         }
     }
 
@@ -212,10 +263,20 @@ impl Receiver {
     /// Puts the collected UPDATEs into the table.
     fn commit(&mut self, driver: &mut SessionDriver, slot: usize) {
         if !self.batch.is_empty() {
-            driver.shared.rib.commit(&mut self.batch);
+            let routes = self.batch.len();
+            let more_steps = driver.shared.rib.commit(&mut self.batch);
+            if more_steps > 0 {
+                self.steps += more_steps;
+                driver.note_steps(slot, routes, more_steps);
+            }
             driver.check_limits(slot);
         }
     }
+}
+
+/// The steps of a turn while some neighbor sends single changes.
+fn max_steps(driver: &SessionDriver) -> usize {
+    MAX_STEPS.max(STEPS_PER_CLIENT * driver.peers.slot_count())
 }
 
 /// The neighbor's id in the table, if the frame is an UPDATE on the established connection.
@@ -230,3 +291,7 @@ fn fast_path(driver: &SessionDriver, key: ConnectionKey, frame: &Frame<'_>) -> O
 fn is_plain(pushed: &Pushed) -> bool {
     pushed.faults.is_empty() && pushed.end_of_rib.is_none() && pushed.reset.is_none()
 }
+
+#[cfg(test)]
+#[path = "receiver_tests.rs"]
+mod tests;

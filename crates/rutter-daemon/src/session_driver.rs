@@ -192,6 +192,25 @@ impl SessionDriver {
         }
     }
 
+    /// Counts bytes that were handled. Returns whether the neighbor has sent more than its share lately.
+    pub(crate) fn count_share(&mut self, key: ConnectionKey, bytes: usize) -> bool {
+        let now_ms = self.now_ms;
+        self.peers.connection_mut(key).is_some_and(|connection| {
+            connection.share.count(bytes, now_ms);
+            connection.share.is_used(now_ms)
+        })
+    }
+
+    /// Notes that a commit of so many routes of a neighbor took more steps.
+    pub(crate) fn note_steps(&mut self, slot: usize, routes: usize, steps: usize) {
+        let now_ms = self.now_ms;
+        let peer = self.peers.get_mut(slot);
+        let connections = peer.into_iter().flat_map(|peer| &mut peer.connections);
+        for connection in connections.flatten() {
+            connection.share.note_steps(routes, steps, now_ms);
+        }
+    }
+
     /// Returns whether a neighbor has sent more than its share lately.
     pub(crate) fn is_share_used(&mut self, key: ConnectionKey) -> bool {
         let now_ms = self.now_ms;
@@ -287,6 +306,9 @@ impl SessionDriver {
             self.registry
                 .register(&mut connection.socket, key.token(), both)?;
             connection.blocked = is_blocked;
+            if connection.readable {
+                self.read_queue.push(key);
+            }
             if let Some(peer) = self.peers.get_mut(slot) {
                 peer.connections[id.index()] = Some(connection);
             }

@@ -208,6 +208,11 @@ impl Shared {
         }
     }
 
+    /// Returns whether neighbors of any thread have sent single changes lately.
+    pub(crate) fn has_single_changes(&self, now_ms: u64) -> bool {
+        now_ms < self.small_shares_until_ms.load(Ordering::Relaxed)
+    }
+
     /// Advertises the routes that changed outside of the I/O threads.
     pub(crate) fn flush(&self) {
         if self.rib.flush() {

@@ -12,21 +12,50 @@ use crate::session_driver::SessionDriver;
 #[derive(Default)]
 pub(crate) struct Transmitter {
     buffer: GatherBuffer,
-    /// The slices of the table that clients may still be sent in this turn.
-    slices: usize,
-    /// The first client of this turn that was sent none because of that.
+    /// The rest of this turn's share of all clients.
+    left: TurnShare,
+    /// The first client of this turn that must wait for the next.
     postponed: Option<usize>,
 }
 
-/// The slices of the table that the clients of a thread are sent in a turn, each some 16 KiB. They take a millisecond or
-/// two each, and everybody's changes wait: after a restart or a flood of refreshes all clients need the table.
-const MAX_SLICES: usize = 8;
+/// The work that the clients of a thread may cause in a turn. Everybody's changes wait for its end.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct TurnShare {
+    /// Slices of the table, each some 16 KiB, or of the log that a slow client discards. They take up to a millisecond each:
+    /// after a restart or a flood of refreshes all clients need the table.
+    pub(crate) slices: usize,
+    /// Bytes to write.
+    pub(crate) bytes: usize,
+}
+
+impl TurnShare {
+    /// The share while some neighbor sends single changes: about two milliseconds.
+    const SMALL: TurnShare = TurnShare {
+        slices: 2,
+        bytes: 1024 * 1024,
+    };
+    /// The share otherwise. Where there are many clients, long turns cost less.
+    const LARGE: TurnShare = TurnShare {
+        slices: 8,
+        bytes: usize::MAX,
+    };
+
+    /// Takes a slice. Returns `false` if there is none left.
+    pub(crate) fn take_slice(&mut self) -> bool {
+        let left = self.slices.checked_sub(1);
+        self.slices = left.unwrap_or(0);
+        left.is_some()
+    }
+}
 
 impl Transmitter {
     /// Writes to every client that is queued and whose socket takes bytes. Clients that are queued during that, or
     /// that used up their share, wait for the next turn.
     pub(crate) fn write_sockets(&mut self, driver: &mut SessionDriver) {
-        self.slices = MAX_SLICES;
+        self.left = match driver.shared.has_single_changes(driver.now_ms) {
+            true => TurnShare::SMALL,
+            false => TurnShare::LARGE,
+        };
         let mut slots = driver.write_queue.take(driver.peers.slot_count());
         for slot in slots.drain(..) {
             for id in ConnectionId::ALL {
@@ -46,6 +75,8 @@ impl Transmitter {
             if !driver.is_due(slot, Timer::SendHold(id)) {
                 continue;
             }
+            // Whatever the others used in the last turn.
+            self.left = TurnShare::SMALL;
             if let Some(connection) = driver.peers.connection_mut(key) {
                 connection.writable = true;
             }
@@ -76,8 +107,12 @@ impl Transmitter {
         if let Some((stream, rib)) = &mut stream {
             stream.note_backlog(rib);
             // A stream that is filled discards a slice itself.
-            if !connection.writable || !stream.is_drained() {
-                stream.discard_some(rib);
+            let is_filled = connection.writable && stream.is_drained();
+            if stream.is_discarding() && !is_filled {
+                match self.left.take_slice() {
+                    true => stream.discard_some(rib),
+                    false => _ = self.postponed.get_or_insert(key.slot),
+                }
             }
             is_discarding = stream.is_discarding();
         }
@@ -91,8 +126,8 @@ impl Transmitter {
             return;
         }
         let before = connection.written;
-        let (buffer, slices) = (&mut self.buffer, &mut self.slices);
-        let outcome = connection.write(stream, buffer, slices, driver.now_ms);
+        let (buffer, left) = (&mut self.buffer, &mut self.left);
+        let outcome = connection.write(stream, buffer, left, driver.now_ms);
         if matches!(outcome, WriteOutcome::Postponed) {
             self.postponed.get_or_insert(key.slot);
         }

@@ -200,8 +200,10 @@ impl Rib {
         topology.peer(peer).map(|peer| peer.neighbor.clone())
     }
 
-    /// Applies a batch to the shards and empties it.
-    pub fn commit(&self, batch: &mut Batch) {
+    /// Applies a batch to the shards and empties it. Returns the steps beyond one for each route: a peer can send many paths
+    /// of each prefix, and a change of one costs a step for some of the others.
+    pub fn commit(&self, batch: &mut Batch) -> usize {
+        let mut more_steps = 0;
         if let Some(peer) = batch.peer()
             && !batch.is_empty()
         {
@@ -219,12 +221,13 @@ impl Rib {
                     continue;
                 }
                 let mut shard = shard.lock();
-                shard.apply::<Ipv4Prefix>(&with, ipv4, &batch.sets);
-                shard.apply::<Ipv6Prefix>(&with, ipv6, &batch.sets);
+                more_steps += shard.apply::<Ipv4Prefix>(&with, ipv4, &batch.sets);
+                more_steps += shard.apply::<Ipv6Prefix>(&with, ipv6, &batch.sets);
             }
         }
         batch.publish(self);
         batch.clear(self);
+        more_steps
     }
 
     /// Returns whether the table has work that nobody waits for: call [`Rib::tidy`] every turn. It costs a load.

@@ -152,6 +152,9 @@ impl<'a> Slice<'a> {
 pub(crate) const MAX_VISITED: Id = 8 * 1024;
 /// The routes that a slice visits, but for those of its last destination: a peer chooses the number of paths of a prefix.
 pub(crate) const MAX_VISITED_ROUTES: usize = 8 * MAX_VISITED as usize;
+/// The other routes of a destination that cost as much as one operation, about half a microsecond: a change compares them and
+/// what clients are sent of them.
+pub(crate) const ROUTES_PER_STEP: usize = 4;
 /// The routes that a slice edits before it releases the shard's lock for waiting threads. Each edit is recorded for
 /// the clients, which takes long where there are many.
 pub(crate) const MAX_EDITS: usize = 256;
@@ -177,8 +180,9 @@ impl Shard {
         }
     }
 
-    /// Applies operations of one peer in order, then hands the records to the groups.
-    pub fn apply<K: Stored>(&mut self, with: &Apply<'_>, ops: &[Op<K>], sets: &[AttrSet]) {
+    /// Applies operations of one peer in order, then hands the records to the groups. Returns the steps beyond one for each
+    /// operation: destinations with many routes cost more.
+    pub fn apply<K: Stored>(&mut self, with: &Apply<'_>, ops: &[Op<K>], sets: &[AttrSet]) -> usize {
         match self.watch.clone() {
             None => self.apply_watched(with, (ops, sets), Unwatched),
             Some(log) => self.apply_watched(with, (ops, sets), &*log),
@@ -190,7 +194,7 @@ impl Shard {
         with: &Apply<'_>,
         (ops, sets): (&[Op<K>], &[AttrSet]),
         watch: W,
-    ) {
+    ) -> usize {
         self.changes += ops.len() as u64;
         let mut tally = Tally::default();
         let limit = with.limit::<K>();
@@ -235,15 +239,17 @@ impl Shard {
             watch.after(before, with.topology, edit.table);
         }
         with.count::<K>(tally);
-        if !deferred.is_empty() {
-            self.apply_deferred(with, deferred, (ops, sets), watch);
-        }
+        let more_steps = match deferred.is_empty() {
+            true => 0,
+            false => self.apply_deferred(with, deferred, (ops, sets), watch),
+        };
         K::table_mut(self).release_if_empty();
         self.deliver();
+        more_steps
     }
 
     /// Applies the operations on destinations with many routes, those of each destination together. Until then nobody
-    /// else changes these destinations.
+    /// else changes these destinations. Returns the steps.
     #[inline(never)]
     fn apply_deferred<K: Stored, W: Watch>(
         &mut self,
@@ -251,7 +257,8 @@ impl Shard {
         mut deferred: Vec<(Id, u32)>,
         (ops, sets): (&[Op<K>], &[AttrSet]),
         watch: W,
-    ) {
+    ) -> usize {
+        let mut steps = 0;
         let mirror = self.mirror.clone();
         let mirror = ShardMirror::of(mirror.as_deref(), self.index);
         let (table, clients) = K::split(self);
@@ -267,10 +274,13 @@ impl Shard {
                 let op = &ops[*index as usize];
                 ((with.peer, op.path_id), op.route(with.peer, sets))
             };
-            let before = watch.before(edit.table, together[0].0);
-            edit.replace_all(together[0].0, together.iter().map(change).collect());
+            let id = together[0].0;
+            steps += edit.table.get(id).routes.len() / ROUTES_PER_STEP;
+            let before = watch.before(edit.table, id);
+            edit.replace_all(id, together.iter().map(change).collect());
             watch.after(before, with.topology, edit.table);
         }
+        steps
     }
 
     /// Edits routes in a slice of destinations. `edit` is called with each route and returns its outcome. Returns the

@@ -94,6 +94,32 @@ fn paths_beyond_the_limit_and_with_colliding_ids_are_rejected() {
     assert!(out.iter().all(|c| c.reject == Some(RejectReason::Paths)));
 }
 
+/// A peer can have many paths of each prefix. The steps of a commit include those that a change compares.
+#[test]
+fn changes_of_crowded_prefixes_take_more_steps() {
+    let mut lab = with_paths();
+    let mut commit = |path: [u32; 2], ids: std::ops::RangeInclusive<u32>, prefixes: u8| {
+        let block = Block::new(&path).0;
+        for number in 0..prefixes {
+            for id in ids.clone() {
+                let body = path_announcement(&block, id, &format!("20.0.{number}.0/24"));
+                lab.batch.push(&lab.rib, PeerId(0), &body, 0);
+            }
+        }
+        lab.rib.commit(&mut lab.batch)
+    };
+    assert_eq!(commit([1, 7], 1..=16, 10), 0, "few paths");
+    commit([1, 7], 17..=200, 10);
+    let of_one = commit([1, 8], 5..=5, 1);
+    assert!(of_one > 0);
+    assert_eq!(
+        commit([1, 9], 1..=50, 1),
+        of_one,
+        "one pass for all of them"
+    );
+    assert_eq!(commit([1, 10], 5..=5, 10), 10 * of_one, "ten prefixes");
+}
+
 /// Identifiers that are sent on as one, and more paths than are compared one by one.
 #[test]
 fn a_client_that_follows_many_paths_holds_what_a_later_one_is_sent() {
