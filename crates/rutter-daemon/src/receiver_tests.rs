@@ -1,4 +1,5 @@
-//! The shares of neighbors in a turn, without threads: the test says when which part of a turn runs.
+//! The shares of neighbors in a turn, and sessions that wait for the sweeper, without threads: the test says when which part
+//! of a turn runs.
 
 use std::io::Write as _;
 use std::net::{IpAddr, TcpListener, TcpStream};
@@ -115,6 +116,14 @@ impl World {
         peer.is_some_and(|peer| peer.established.is_some())
     }
 
+    /// The prefixes in the table, also of routes that wait to be removed.
+    fn destinations(&self) -> u64 {
+        let rows = self.driver.shared.rib.memory();
+        let what = "ipv4 destinations with up to two routes";
+        let row = rows.iter().find(|row| row.what == what);
+        row.expect("the row").count
+    }
+
     fn received_routes(&self, member: usize) -> u32 {
         let peer = self.driver.peers.get(self.slot(member));
         let id = peer.and_then(|peer| peer.id).expect("an id in the table");
@@ -160,6 +169,46 @@ fn announcement(member: usize, numbers: std::ops::Range<u32>) -> Vec<u8> {
     let mut out = Vec::new();
     update::write(&mut out, &sections);
     out
+}
+
+#[test]
+fn a_session_waits_until_routes_of_former_sessions_are_removed() {
+    let mut world = World::new("flaps");
+    let slot = world.slot(0);
+    let messages = |number: u32| [open(0), announcement(0, number..number + 1)].concat();
+    let mut number = 0;
+    while !world.driver.must_wait(slot) {
+        assert!(number < 8, "as many sessions as one likes, without a sweep");
+        let client = world.connect(0, &messages(number));
+        world.read();
+        assert!(world.is_established(0), "session {number}");
+        number += 1;
+        drop(client);
+        world.read();
+        world.read();
+        assert!(!world.is_established(0), "session {number}");
+        world.wait();
+    }
+    assert!(number > 1, "a second session need not wait for the sweep");
+    assert_eq!(world.destinations(), u64::from(number));
+
+    let client = world.connect(0, &messages(number));
+    world.read();
+    assert!(!world.is_established(0), "the session waits");
+    assert!(!world.driver.read_queue.is_empty(), "it is read later");
+    let mut steps = 0;
+    while world.driver.must_wait(slot) {
+        world.driver.sweep();
+        steps += 1;
+        assert!(steps < 1_000, "the sweep ends the wait");
+    }
+    world.read();
+    assert!(world.is_established(0), "the wait is over");
+    while world.driver.is_sweeping() {
+        world.driver.sweep();
+    }
+    assert_eq!(world.destinations(), 1, "only its own route is left");
+    drop(client);
 }
 
 /// Two members send prefixes without end, and another sends one at a time.
