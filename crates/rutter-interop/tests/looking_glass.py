@@ -21,6 +21,7 @@ PAGES = {
     "receives": f"receives/{two}",
     "explanation": f"explain/{destination}",
     "rejected": "rejected",
+    "history": "history",
     "sources": "sources",
     "nothing": "search/nobody",
 }
@@ -33,6 +34,36 @@ FOCUS = """(() => {
     visible: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2,
   };
 })()"""
+
+
+# A day of samples in place of those of the daemon, which has run for a minute only: an hour without samples, a session that
+# went down, and a burst of UPDATEs. The page must break none of the rules that its server sends.
+A_DAY = """(() => {
+  globalThis.broken = [];
+  addEventListener("securitypolicyviolation", (event) => broken.push(`${event.violatedDirective} ${event.sourceFile}`));
+  const ask = globalThis.fetch;
+  globalThis.fetch = async (path, ...more) => {
+    const asked = /api\\/v1\\/history(\\?neighbor=(.*))?$/.exec(path);
+    if (!asked) return ask(path, ...more);
+    const every = asked[2] ? 300 : 60, now = Math.floor(Date.now() / 1000), rows = [];
+    for (let age = 86400 - every; age >= 0; age -= every) {
+      const hour = age / 3600;
+      if (hour > 8 && hour < 9) continue;
+      const down = hour > 3 && hour < 4;
+      const wave = Math.round(2000 * Math.sin(hour / 3));
+      const common = { "unix-s": now - age, accepted: (down ? 880000 : 1010000) + wave, rejected: 4200 + Math.round(wave / 20) };
+      if (age < 86400 - every) common["updates-received-per-s"] = hour > 15 && hour < 15.5 ? 912.25 : 40 + wave / 100;
+      rows.push(asked[2] ? { kind: "neighbor-sample", address: asked[2], ...common }
+        : { kind: "sample", ...common, prefixes: 960000 + wave, established: down ? 23 : 24, "bytes-sent-per-s": 1000 * (common["updates-received-per-s"] ?? 0) });
+    }
+    return new Response(JSON.stringify({ rows, truncated: false }));
+  };
+})()"""
+CHARTS = """[...document.querySelectorAll("svg.chart")].map((chart) => ({
+  words: chart.getAttribute("aria-label"),
+  pieces: [...chart.querySelectorAll("path.line")].map((line) => line.getAttribute("d").split("M").length - 1),
+  size: chart.getBoundingClientRect().width,
+}))"""
 
 
 # On a narrow screen each cell has its heading before it.
@@ -101,6 +132,7 @@ async def check_pages(page):
     package = importlib.util.find_spec("axe_playwright_python").submodule_search_locations[0]
     axe = (pathlib.Path(package) / "axe.min.js").read_text()
     problems = []
+    a_day = await page.call("Page.addScriptToEvaluateOnNewDocument", source=A_DAY)
     for width, scheme in [(1280, "light"), (1280, "dark"), (500, "light"), (390, "light"), (390, "dark")]:
         await page.screen(width, 900, scheme)
         for name, hash in PAGES.items():
@@ -116,8 +148,38 @@ async def check_pages(page):
                 problems.append(f"{where}: {overflow} pixels wider than the screen")
             for label in await page.value(BROKEN_LABELS):
                 problems.append(f"{where}: the label {label} is broken into several lines")
+            for rule in await page.value("broken"):
+                problems.append(f"{where}: the page breaks the policy {rule}")
             await page.picture(f"{name}-{width}-{scheme}")
+    await check_charts(page)
+    await page.call("Page.removeScriptToEvaluateOnNewDocument", identifier=a_day["identifier"])
     assert not problems, "\n".join(problems)
+
+
+async def check_charts(page):
+    for width, scheme in [(1280, "light"), (390, "dark")]:
+        await page.screen(width, 900, scheme)
+        await page.open("history")
+        charts = await page.value(CHARTS)
+        assert len(charts) == 5, charts
+        for chart in charts:
+            assert all(word in chart["words"] for word in [" at ", "lowest", "highest", "Times without samples: 1"]), chart
+            # The hour without samples is a gap in each line.
+            assert all(pieces == 2 for pieces in chart["pieces"]), chart
+            assert 250 < chart["size"] < width, chart
+        assert "Prefixes: " in charts[0]["words"], charts
+        assert "912.25" in charts[2]["words"], charts
+        text = await page.value("document.body.innerText")
+        assert "No samples were taken from" in text, text
+        # The table has a row for each hour, and opens by a key.
+        await page.value("document.querySelector('summary').focus()")
+        await page.enter()
+        rows = await page.value("[...document.querySelectorAll('details[open] tbody tr')].length")
+        assert 23 <= rows <= 26, rows
+        await page.picture(f"history-table-{width}-{scheme}")
+    await page.open(f"member/{one}")
+    charts = await page.value(CHARTS)
+    assert len(charts) == 2 and "Rejected routes: " in charts[0]["words"], charts
 
 
 async def check_keys(page):
@@ -130,7 +192,7 @@ async def check_keys(page):
             break  # the end of the page
         assert focus["visible"], f"the focus on {focus['name']!r} cannot be seen"
         order.append(focus["name"])
-    first = ["Skip to the content", "Looking glass", "query", "Search", "Members", "Rejected routes", "Sources"]
+    first = ["Skip to the content", "Looking glass", "query", "Search", "Members", "Rejected routes", "History", "Sources"]
     assert order[: len(first)] == first, order
     # Then the headings that sort the table, and its links.
     assert "Received" in order and any(name.startswith("AS") for name in order), order
@@ -140,6 +202,11 @@ async def check_keys(page):
     assert (await page.tab())["name"] == "Skip to the content"
     await page.enter()
     assert await page.value("document.activeElement.id") == "main"
+
+    # The samples of the daemon itself, which has just begun.
+    await page.open("history")
+    text = await page.value("document.body.innerText")
+    assert "One is taken each minute" in text or "A sample each minute" in text, text
 
     # A search, with keys alone. The focus goes to the heading of the answer.
     await page.open("")

@@ -1,22 +1,10 @@
 // The looking glass: reads the REST interface and shows it. No text of a route is ever read as HTML.
 
+import { chart, gaps, time } from "./charts.js";
+import { count, h } from "./elements.js";
+
 const main = document.getElementById("main");
 const status = document.getElementById("status");
-const numbers = new Intl.NumberFormat("en");
-
-/** Makes an element with attributes and children. */
-function h(name, attributes = {}, ...children) {
-  const element = name === "svg" || SVG.has(name)
-    ? document.createElementNS("http://www.w3.org/2000/svg", name)
-    : document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (key === "onclick") element.addEventListener("click", value);
-    else if (value !== undefined && value !== false) element.setAttribute(key, value === true ? "" : value);
-  }
-  element.append(...children.flat().filter((child) => child !== undefined && child !== null && child !== ""));
-  return element;
-}
-const SVG = new Set(["rect", "text", "path", "g"]);
 
 /** Asks the interface. An error has the words of the daemon. */
 async function ask(path, parameters = {}) {
@@ -56,7 +44,6 @@ async function askAll(path) {
   return rows;
 }
 
-const count = (value) => numbers.format(value);
 /** Writes `1 route`, `2 routes`. */
 const plural = (number, one, several = `${one}s`) => `${count(number)} ${number === 1 ? one : several}`;
 const sum = (rows, key) => rows.reduce((total, row) => total + row[key], 0);
@@ -208,8 +195,62 @@ async function member(address) {
     ["Last error", peer["last-error"]],
   ),
   h("p", {}, link(`receives/${encodeURIComponent(peer.address)}`, `What ${peer.name} receives, and what is withheld from it`)),
+  ...await memberHistory(peer.address),
   h("h2", {}, "Rejected routes"), await routeList("Rejected routes, with all reasons", "rejected", { peer: peer.address }),
   h("h2", {}, "Received routes"), await routeList("Routes as received", "routes", { peer: peer.address })];
+}
+
+const MINUTE = 60;
+const ACCEPTED = { name: "Accepted routes", key: "accepted" };
+const REJECTED = { name: "Rejected routes", key: "rejected" };
+const UPDATES = { name: "Received", key: "updates-received-per-s" };
+
+/** Charts of all neighbors over the last day. */
+async function history() {
+  const { rows } = await ask("history");
+  return ["History", ...charts("h2", rows, MINUTE, [
+    ["Routes", "routes", [ACCEPTED, { name: "Prefixes", key: "prefixes" }]],
+    ["Rejected routes", "routes", [REJECTED]],
+    ["UPDATEs received", "UPDATEs a second", [UPDATES]],
+    ["Bytes sent", "bytes a second", [{ name: "Sent", key: "bytes-sent-per-s" }]],
+    ["Sessions", "established sessions", [{ name: "Established", key: "established" }]],
+  ])];
+}
+
+/** Charts of one neighbor. */
+async function memberHistory(address) {
+  const { rows } = await ask("history", { neighbor: address });
+  return [h("h2", {}, "The last 24 hours"), ...charts("h3", rows, 5 * MINUTE, [
+    ["Routes", "routes", [ACCEPTED, REJECTED]],
+    ["UPDATEs received", "UPDATEs a second", [UPDATES]],
+  ])];
+}
+
+/** Draws samples: several charts, the times without samples, and the numbers as a table. */
+function charts(heading, samples, every, list) {
+  const often = every === MINUTE ? "each minute" : `every ${every / MINUTE} minutes`;
+  if (samples.length < 2) {
+    const start = samples.length ? `The first sample is that of ${time(samples[0]["unix-s"])}.` : "There are no samples yet.";
+    return [h("p", {}, `${start} One is taken ${often}: come back soon.`)];
+  }
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const [from, to] = [samples[0], samples.at(-1)].map((one) => time(one["unix-s"]));
+  const without = gaps(samples, every).map(([before, after]) => `${time(before)} to ${time(after)}`);
+  const hourly = samples.filter((one, index) =>
+    index + 1 === samples.length || Math.floor(one["unix-s"] / 3600) !== Math.floor(samples[index + 1]["unix-s"] / 3600));
+  const lines = list.flatMap(([title, , all]) => all.map((line) => ({ ...line, name: all.length > 1 || line.name === title ? line.name : title })));
+  const number = (line) => ({
+    name: line.name, number: true, cell: (one) => (one[line.key] === undefined ? "" : count(one[line.key])),
+  });
+  const units = list.filter(([, unit]) => unit.endsWith("a second")).map(([title]) => title);
+  return [
+    h("p", { class: "faint" }, `A sample ${often}, from ${from} to ${to} (${zone}).`,
+      without.length ? ` No samples were taken from ${without.slice(-3).join(", ")}.` : ""),
+    h("div", { class: "charts" }, list.map(([title, unit, all]) => chart(heading, title, unit, all, samples, every))),
+    h("details", {}, h("summary", {}, "The same numbers as a table"),
+      table(`The last sample of each hour. ${units.join(" and ")}: a second.`,
+        [{ name: "Time", cell: (one) => time(one["unix-s"]) }, ...lines.map(number)], hourly.reverse()).element),
+  ];
 }
 
 async function explain(target) {
@@ -324,6 +365,7 @@ function view(hash) {
     case "member": return member(rest);
     case "receives": return received(rest);
     case "explain": return explain(rest);
+    case "history": return history();
     case "sources": return sources();
     case "routes": return routes(Object.fromEntries(new URLSearchParams(query)));
     case "rejected": return routeList("Rejected routes, with all reasons", "rejected", {}).then((list) => ["Rejected routes", list]);

@@ -4,6 +4,7 @@
 //! GET /api/v1/routes?within=… ─► Endpoint ─► rutter_api::Request ─► rutter_api::answer ─► one page of rows as JSON
 //! GET /                       ─► the looking glass, which asks the interface
 //! GET /api/v1/events          ─► rutter_api::ChangeReader ─► server-sent events
+//! GET /api/v1/history         ─► History, which takes a sample each minute
 //! GET /birdwatcher/…          ─► Question ─► rutter_api::answer ─► BIRD's names, a page at a time
 //! GET /metrics                ─► rutter_api::prometheus
 //! ```
@@ -20,6 +21,7 @@ mod byte_budget;
 mod endpoint;
 mod endpoints;
 mod event_stream;
+mod history;
 mod json_page;
 mod looking_glass_files;
 mod open_connections;
@@ -31,6 +33,7 @@ mod responder;
 mod roles;
 mod route_pages;
 mod row_order;
+mod sample_rings;
 mod server;
 mod tls;
 

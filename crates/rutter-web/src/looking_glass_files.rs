@@ -7,6 +7,8 @@ pub(crate) struct PageFile {
     pub(crate) bytes: &'static [u8],
 }
 
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+
 /// All files.
 pub(crate) const FILES: &[PageFile] = &[
     PageFile {
@@ -20,8 +22,18 @@ pub(crate) const FILES: &[PageFile] = &[
         bytes: include_bytes!("../assets/looking-glass.css"),
     },
     PageFile {
+        path: "/elements.js",
+        kind: JAVASCRIPT,
+        bytes: include_bytes!("../assets/elements.js"),
+    },
+    PageFile {
+        path: "/charts.js",
+        kind: JAVASCRIPT,
+        bytes: include_bytes!("../assets/charts.js"),
+    },
+    PageFile {
         path: "/looking-glass.js",
-        kind: "text/javascript; charset=utf-8",
+        kind: JAVASCRIPT,
         bytes: include_bytes!("../assets/looking-glass.js"),
     },
 ];

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::endpoint::{Endpoint, Parameter, Place};
 use crate::endpoints::ENDPOINTS;
-use crate::event_stream;
+use crate::{event_stream, history};
 
 /// The path of the description.
 pub(crate) const PATH: &str = "/api/v1/openapi.json";
@@ -21,6 +21,7 @@ pub(crate) fn document() -> Value {
         })
         .collect();
     paths.insert(event_stream::PATH.to_owned(), json!({"get": events()}));
+    paths.insert(history::PATH.to_owned(), json!({"get": samples()}));
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -37,6 +38,23 @@ pub(crate) fn document() -> Value {
                 "bearer": {"type": "http", "scheme": "bearer", "description": "A token of `[web] token-file`."},
                 "basic": {"type": "http", "scheme": "basic", "description": "Any user, and the token as the password."},
             },
+        },
+    })
+}
+
+/// Describes the history.
+fn samples() -> Value {
+    json!({
+        "operationId": "history",
+        "summary": "Routes and updates of the last 24 hours: a sample a minute, or one in five minutes of a neighbor. Times \
+                    without a sample are gaps.",
+        "parameters": parameters(history::PARAMETERS),
+        "responses": {
+            "200": {
+                "description": "All samples, the oldest first.",
+                "content": {"application/json": {"schema": page(&history::ROWS)}},
+            },
+            "default": error(),
         },
     })
 }
@@ -92,14 +110,14 @@ fn operation(endpoint: &Endpoint) -> Value {
         "responses": {
             "200": {
                 "description": "A page of rows.",
-                "content": {"application/json": {"schema": page(endpoint.row)}},
+                "content": {"application/json": {"schema": page(&[endpoint.row])}},
             },
             "default": error(),
         },
     })
 }
 
-fn page(row: &str) -> Value {
+fn page(rows: &[&str]) -> Value {
     json!({
         "type": "object",
         "required": ["rows", "truncated"],
@@ -108,7 +126,7 @@ fn page(row: &str) -> Value {
             "rows": {"type": "array", "items": {
                 "type": "object",
                 "required": ["kind"],
-                "properties": {"kind": {"const": row}},
+                "properties": {"kind": {"enum": rows}},
             }},
             "truncated": {"type": "boolean", "description": "More rows exist."},
             "next": {"type": "string", "description": "The value of `after` for the next page."},

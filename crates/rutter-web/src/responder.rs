@@ -17,6 +17,7 @@ use crate::birdwatcher::{self, BirdwatcherSettings, Reply};
 use crate::byte_budget::{ByteBudget, CountedBody};
 use crate::endpoints::ENDPOINTS;
 use crate::event_stream::{self, EventClient, EventStream};
+use crate::history::{self, History};
 use crate::json_page::{page, sorted_page};
 use crate::looking_glass_files::FILES;
 use crate::open_connections::OpenConnection;
@@ -40,6 +41,8 @@ pub(crate) struct Responder {
     pub(crate) rules: Rules,
     /// The places of clients that read the stream of changes.
     pub(crate) event_clients: ConnectionLimits,
+    /// The samples of the last day.
+    pub(crate) history: History,
     /// The interface of birdwatcher, if it is on.
     pub(crate) birdwatcher: RwLock<Option<BirdwatcherSettings>>,
 }
@@ -145,6 +148,9 @@ impl Responder {
                 let authorization = authorization.cloned();
                 self.events(query.unwrap_or_default(), last_id, authorization, from)
             }
+            (Site::LookingGlass, None) if path == history::PATH => {
+                self.history(query.unwrap_or_default(), from.source).await
+            }
             (Site::LookingGlass, None) => self.file_or_page(path, query, from.source).await,
         }
     }
@@ -213,6 +219,14 @@ impl Responder {
         };
         let stream = EventStream::open(self, &query, last_id, client)?;
         Ok((event_stream::KIND, parts(stream, from.progress)))
+    }
+
+    async fn history(self: Arc<Self>, query: &str, client: IpAddr) -> Result<Content, Problem> {
+        let query = Query::new(history::PATH, history::PARAMETERS, "", query)?;
+        let this = Arc::clone(&self);
+        let json = move || this.history.page(&query, &*this.backend);
+        let json = self.threads.compute(Work::Short, client, json).await?;
+        Ok((JSON, self.counted(json)?))
     }
 
     async fn metrics(self: Arc<Self>, client: IpAddr) -> Result<Content, Problem> {

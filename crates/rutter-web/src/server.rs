@@ -27,6 +27,7 @@ use crate::answer_threads::{AnswerThreads, THREADS};
 use crate::birdwatcher::BirdwatcherSettings;
 use crate::byte_budget::ByteBudget;
 use crate::event_stream;
+use crate::history::{self, History};
 use crate::open_connections::{OpenConnection, OpenConnections};
 use crate::responder::{From, Responder};
 use crate::roles::Rules;
@@ -76,6 +77,8 @@ const CONNECTION_TIME: Duration = Duration::from_secs(120);
 const LAST_ANSWER_TIME: Duration = Duration::from_secs(10);
 /// The time between two looks whether anybody reads the log of changes.
 const LOOK_FOR_READERS_EVERY: Duration = Duration::from_secs(10);
+/// The history takes its samples on a thread of its own.
+const SAMPLE_THREADS: usize = 1;
 /// The bytes of all answers in memory.
 const WAITING_BYTES: usize = 64 << 20;
 /// The bytes that the kernel keeps for a client that does not read, about: without a limit it takes megabytes.
@@ -101,7 +104,7 @@ impl WebServer {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
-            .max_blocking_threads(THREADS)
+            .max_blocking_threads(THREADS + SAMPLE_THREADS)
             .thread_name("web-answer")
             .on_thread_start(settings.on_thread_start)
             .build()?;
@@ -114,6 +117,7 @@ impl WebServer {
             table_counts: TableCounts::default(),
             rules: Rules::new(settings.access),
             event_clients: event_stream::places(),
+            history: History::new(),
             birdwatcher: settings.birdwatcher.into(),
         });
         let shared = Arc::clone(&responder);
@@ -124,6 +128,9 @@ impl WebServer {
                 match TcpListener::from_std(listener) {
                     Ok(listener) => {
                         tokio::spawn(end_unread_changes(Arc::clone(&shared)));
+                        if shared.site == Site::LookingGlass {
+                            tokio::spawn(history::take_samples(Arc::clone(&shared)));
+                        }
                         accept(listener, certificate, shared, stopped).await;
                     }
                     Err(error) => tracing::error!("web: cannot listen on {address}: {error}"),

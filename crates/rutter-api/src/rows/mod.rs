@@ -9,6 +9,7 @@ mod lookup;
 mod peer;
 mod process;
 mod route;
+mod sample;
 mod source;
 mod station;
 
@@ -30,5 +31,6 @@ pub use route::{
     AttributeSetRow, AttributesRow, FindingRow, RejectRow, RejectedRow, RouteRow, RouteSource,
     UnknownAttributeRow,
 };
+pub use sample::{HistorySample, NeighborSampleRow, SampleRow};
 pub use source::{SourceAction, SourceRow};
 pub use station::{StationRow, StationState};

@@ -78,6 +78,15 @@ impl Rib {
         sets + index + tables as u64 + lists
     }
 
+    /// The number of prefixes in the table, in both families. It costs no walk.
+    pub fn prefixes(&self) -> u64 {
+        let counts = self.shards.iter().map(|shard| {
+            let shard = shard.lock();
+            Ipv4Prefix::table(&shard).len() + Ipv6Prefix::table(&shard).len()
+        });
+        counts.sum::<usize>() as u64
+    }
+
     /// The bytes that a neighbor is charged for: its attribute sets, and an upper bound for its routes, those that wait to
     /// be removed included. Equal sets are charged once, to the neighbor that announced them last.
     pub fn peer_memory(&self, peer: PeerId) -> u64 {
