@@ -3,7 +3,7 @@
 import { count, h } from "./elements.js";
 
 const [WIDTH, HEIGHT] = [360, 200];
-const [LEFT, RIGHT, TOP, BOTTOM] = [48, 10, 22, 24];
+const [LEFT, RIGHT, TOP, BOTTOM] = [48, 10, 30, 24];
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 const clock = new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 const TIME_STEPS = [60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 14400, 21600, 43200];

@@ -234,7 +234,8 @@ function charts(heading, samples, every, list) {
     return [h("p", {}, `${start} One is taken ${often}: come back soon.`)];
   }
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const [from, to] = [samples[0], samples.at(-1)].map((one) => time(one["unix-s"]));
+  const [from, to] = [samples[0]["unix-s"], samples.at(-1)["unix-s"]];
+  const isToday = new Date(from * 1000).getDate() === new Date(to * 1000).getDate();
   const without = gaps(samples, every).map(([before, after]) => `${time(before)} to ${time(after)}`);
   const hourly = samples.filter((one, index) =>
     index + 1 === samples.length || Math.floor(one["unix-s"] / 3600) !== Math.floor(samples[index + 1]["unix-s"] / 3600));
@@ -244,7 +245,7 @@ function charts(heading, samples, every, list) {
   });
   const units = list.filter(([, unit]) => unit.endsWith("a second")).map(([title]) => title);
   return [
-    h("p", { class: "faint" }, `A sample ${often}, from ${from} to ${to} (${zone}).`,
+    h("p", { class: "faint" }, `A sample ${often}, from ${time(from)}${isToday ? "" : " the day before"} to ${time(to)} (${zone}).`,
       without.length ? ` No samples were taken from ${without.slice(-3).join(", ")}.` : ""),
     h("div", { class: "charts" }, list.map(([title, unit, all]) => chart(heading, title, unit, all, samples, every))),
     h("details", {}, h("summary", {}, "The same numbers as a table"),
