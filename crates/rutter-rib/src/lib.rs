@@ -48,6 +48,7 @@ pub use read::change_log::{
     ChangeLog, ChangedPeer, ChangedRoute, ChangesLost, LoggedChange, RouteOutcome, TableChange,
 };
 pub use read::explain::{Candidate, ClientVerdict, Explanation};
+pub use read::export_counts::{ExportCount, ExportCounts, RouteCondition};
 pub use read::exports::{ExportedDestination, ExportedRoute, SentRoute};
 pub use read::feed::{FeedEvent, FeedReader};
 pub use read::feed_batch::Body;

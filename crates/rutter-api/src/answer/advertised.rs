@@ -1,14 +1,13 @@
 //! Answers what a client is sent, what it is not sent and why, and how much of both: one walk in slices over the export
 //! view.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use rutter_net::{Family, Prefix};
 use rutter_policy::Class;
 use rutter_rib::{
-    AttrSet, DestinationPlace, ExportedDestination, ExportedRoute, PeerId, PeerSummary, RouteView,
-    SentRoute, Withheld,
+    AttrSet, DestinationPlace, ExportCount, ExportCounts, ExportedDestination, ExportedRoute,
+    PeerId, PeerSummary, RouteCondition, RouteView, SentRoute, Withheld,
 };
 
 use super::count_cursor::CountCursor;
@@ -74,14 +73,6 @@ enum Outcome {
     Sent(SentRoute),
     /// The reason, and the rule of an export filter.
     Withheld(Withheld, Option<String>),
-}
-
-/// The routes of one family for one client.
-#[derive(Clone, Default, Debug)]
-pub(super) struct Counts {
-    pub(super) prefixes: u64,
-    pub(super) routes: u64,
-    pub(super) withheld: BTreeMap<Withheld, u64>,
 }
 
 impl<'a> Walk<'a> {
@@ -215,46 +206,86 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Counts the routes of each client and family, and sends the counts that are complete when the page ends.
+    /// Counts the routes of each client and family, and sends the counts that are complete when the page ends. One walk counts
+    /// for many clients.
     fn count(&self, rows: &mut RowWriter<'_>) -> Result<Done, Failure> {
         let pages = self.query.filter.after.as_deref();
-        let mut start = CountCursor::parse(pages.unwrap_or_default())?;
+        let mut cursor = CountCursor::parse(pages.unwrap_or_default())?;
         let mut time = PageTime::start(self.backend);
-        for client in &self.clients {
-            for family in self.filter.families() {
-                let from = CountCursor::start(start.as_ref(), client.id, family);
-                let Some((place, mut counts)) = from else {
-                    continue;
-                };
-                start = None;
-                let mut next = Some(place);
-                while let Some(place) = next {
-                    if pages.is_some() && time.is_over() {
-                        let (client, place) = (client.id, PageCursor { family, place });
-                        let next = CountCursor {
-                            client,
-                            place,
-                            counts,
-                        };
-                        return Ok(Done {
-                            truncated: true,
-                            next: Some(next.to_string()),
-                            ..Done::default()
-                        });
-                    }
-                    next = self.visit(family, place, |destination| {
-                        counts.add(destination.to(client.id).filter(|route| self.wants(route)));
-                        ControlFlow::Continue(())
-                    });
+        // The cursor of a page has the numbers of all clients of its walk.
+        let most = pages.map_or(usize::MAX, |_| CountCursor::MOST_CLIENTS);
+        let mut rest = &self.clients[..];
+        while !rest.is_empty() {
+            let clients: Vec<&PeerSummary>;
+            (clients, rest) = match &cursor {
+                None => {
+                    let (first, others) = rest.split_at(rest.len().min(most));
+                    (first.to_vec(), others)
                 }
+                Some(cursor) => {
+                    // A neighbor that came after the first page is not counted.
+                    let is_counted = |one: &&&PeerSummary| cursor.clients().any(|id| id == one.id);
+                    let end = cursor.clients().max();
+                    let end = rest.partition_point(|one| Some(one.id) <= end);
+                    let (first, others) = rest.split_at(end);
+                    (first.iter().filter(is_counted).copied().collect(), others)
+                }
+            };
+            if let Some(next) = self.count_for(&clients, cursor.take(), &mut time, rows)? {
+                return Ok(Done {
+                    truncated: true,
+                    next: Some(next.to_string()),
+                    ..Done::default()
+                });
+            }
+        }
+        Ok(Done::default())
+    }
+
+    /// Counts for some clients, from a cursor or the start. Returns the cursor if the page ends before.
+    fn count_for(
+        &self,
+        clients: &[&PeerSummary],
+        mut cursor: Option<CountCursor>,
+        time: &mut PageTime,
+        rows: &mut RowWriter<'_>,
+    ) -> Result<Option<CountCursor>, Failure> {
+        let has_pages = self.query.filter.after.is_some();
+        let wanted = |prefix| self.filter.wants(prefix);
+        let matches: RouteCondition<'_> = &|route, best| self.filter.matches(route, best);
+        let condition = self.filter.has_conditions_on_routes().then_some(matches);
+        for family in self.filter.families() {
+            let mut next = match &cursor {
+                Some(cursor) => cursor.place.start(family),
+                None => Some(DestinationPlace::default()),
+            };
+            if next.is_none() {
+                continue;
+            }
+            let mut counts = match cursor.take().filter(|one| one.place.family == family) {
+                Some(cursor) => ExportCounts::continued(cursor.counts),
+                None => ExportCounts::new(clients.iter().map(|client| client.id)),
+            };
+            while let Some(place) = next {
+                if has_pages && time.is_over() {
+                    let of = |client: &&PeerSummary| (client.id, counts.of(client.id));
+                    return Ok(Some(CountCursor {
+                        place: PageCursor { family, place },
+                        counts: clients.iter().map(of).collect(),
+                    }));
+                }
+                let rib = self.backend.rib();
+                next = rib.count_exports(family, place, wanted, condition, &mut counts);
+            }
+            for client in clients {
                 let session = client.session.as_ref();
                 if session.is_some_and(|session| session.family(family).is_some()) {
-                    let row = counts.row(self.sources.row(client.id), family);
+                    let row = count_row(self.sources.row(client.id), family, counts.of(client.id));
                     rows.send(&Line::AdvertisedCount(Box::new(row)))?;
                 }
             }
         }
-        Ok(Done::default())
+        Ok(None)
     }
 
     /// Names the clients that are sent nothing because they have no session.
@@ -322,32 +353,17 @@ impl Found {
     }
 }
 
-impl Counts {
-    fn add<'r>(&mut self, routes: impl Iterator<Item = ExportedRoute<'r>>) {
-        let before = self.routes;
-        for route in routes {
-            match route.withheld {
-                None => self.routes += 1,
-                Some(why) => *self.withheld.entry(why).or_default() += 1,
-            }
-        }
-        self.prefixes += u64::from(self.routes > before);
-    }
-
-    fn row(self, to: crate::RouteSource, family: Family) -> AdvertisedCountRow {
-        let withheld = self.withheld.into_iter();
-        AdvertisedCountRow {
-            to,
-            family: family.to_string(),
-            prefixes: self.prefixes,
-            routes: self.routes,
-            withheld: withheld
-                .map(|(why, routes)| WithheldCountRow {
-                    routes,
-                    why: withheld_row(why, None),
-                })
-                .collect(),
-        }
+fn count_row(to: crate::RouteSource, family: Family, count: ExportCount) -> AdvertisedCountRow {
+    let withheld = count.reasons().map(|(why, routes)| WithheldCountRow {
+        routes,
+        why: withheld_row(why, None),
+    });
+    AdvertisedCountRow {
+        to,
+        family: family.to_string(),
+        prefixes: count.prefixes,
+        routes: count.routes,
+        withheld: withheld.collect(),
     }
 }
 

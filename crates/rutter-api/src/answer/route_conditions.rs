@@ -65,6 +65,23 @@ impl Filter {
         self.within.is_none_or(|within| within.covers(prefix))
     }
 
+    /// Returns whether some routes of the wanted destinations may not match.
+    pub(super) fn has_conditions_on_routes(&self) -> bool {
+        let Filter {
+            peers,
+            family: _,
+            within: _,
+            origin_as,
+            path_as,
+            community,
+            reason,
+            rejected,
+            best,
+        } = self;
+        let has_values = peers.is_some() || origin_as.is_some() || path_as.is_some();
+        has_values || community.is_some() || reason.is_some() || *rejected || *best
+    }
+
     /// Returns whether this route matches.
     pub(super) fn matches(&self, route: &RouteView<'_>, best: bool) -> bool {
         if self.best && !best || self.rejected && route.reject.is_none() {

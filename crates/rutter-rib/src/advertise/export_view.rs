@@ -247,6 +247,50 @@ impl Scope<'_> {
         }
     }
 
+    /// Calls `each` with the reasons why these clients are not sent a route, and with the clients for each: one of them is
+    /// [`Scope::withheld`] or, for a client that might receive the route, the limit on paths.
+    pub fn withheld_from(
+        &self,
+        rules: Rules,
+        route: &Route,
+        clients: PeerSet,
+        mut each: impl FnMut(Withheld, PeerSet),
+    ) {
+        let topology = self.topology;
+        let mut rest = clients;
+        let mut keep = |why: Withheld, rest: &mut PeerSet, kept: PeerSet| {
+            let without = std::mem::replace(rest, kept.clone()).minus(&kept);
+            if !without.is_empty() {
+                each(why, without);
+            }
+        };
+        let mut others = rest.clone();
+        others.remove(route.peer);
+        keep(Withheld::OwnRoute, &mut rest, others);
+        if rest.is_empty() {
+            return;
+        }
+        if !self.carries(route) {
+            keep(Withheld::Family, &mut rest, PeerSet::default());
+        }
+        let reached = rest.clone().and(topology.reach_of(route.peer));
+        keep(Withheld::Reflection, &mut rest, reached);
+        if topology.has_otc(route) {
+            let allowed = rest.clone().minus(topology.no_otc());
+            keep(Withheld::Role, &mut rest, allowed);
+        }
+        if let Some(audience) = self.audience(rules, route) {
+            let allowed = audience.restrict(rest.clone(), || false);
+            keep(Withheld::Audience, &mut rest, allowed);
+            let allowed = audience.restrict(rest.clone(), || topology.class(route).blackhole);
+            keep(Withheld::Blackhole, &mut rest, allowed);
+        }
+        if !rest.is_empty() && self.is_filtered(route) {
+            keep(Withheld::Filter, &mut rest, PeerSet::default());
+        }
+        keep(Withheld::PathLimit, &mut rest, PeerSet::default());
+    }
+
     fn withheld_by_audience(
         &self,
         rules: Rules,
@@ -514,6 +558,16 @@ mod tests {
             let mut candidates: Vec<&Route> = all.iter().collect();
             exchange.topology.decision().sort(&mut candidates);
             let clients: PeerSet = (0..NEIGHBORS.len() as u16).map(PeerId).collect();
+            for route in &candidates {
+                let mut reasons = vec![];
+                scope.withheld_from(Rules::Present, route, clients.clone(), |why, from| {
+                    reasons.extend(from.iter().map(|client| (client, why)));
+                });
+                reasons.sort();
+                let alone = |client| scope.withheld(Rules::Present, route, client);
+                let alone = clients.iter().map(|client| (client, alone(client).unwrap_or(Withheld::PathLimit)));
+                prop_assert_eq!(reasons, alone.collect::<Vec<_>>());
+            }
             let view = export_view(&scope, Rules::Present, &candidates, &clients);
             for client in clients.iter() {
                 let of_many = view.iter().filter(|(_, to)| to.contains(client));

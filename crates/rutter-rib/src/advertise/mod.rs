@@ -1,6 +1,5 @@
 //! The advertised routes: which of them each client receives, and the messages that announce them.
 
-pub(crate) mod advertised_counts;
 pub(crate) mod audience;
 pub(crate) mod audiences;
 pub(crate) mod catch_up;

@@ -25,8 +25,8 @@ pub struct ExportedDestination<'a> {
     /// Its place in the table.
     pub place: DestinationPlace,
     /// Accepted routes, best first.
-    routes: &'a [Route],
-    topology: &'a Topology,
+    pub(super) routes: &'a [Route],
+    pub(super) topology: &'a Topology,
     context: &'a ViewContext,
 }
 
@@ -177,6 +177,16 @@ impl<'a> ExportedDestination<'a> {
             topology,
             context,
         }
+    }
+
+    /// The routes, best first, each with whether it is the best.
+    pub(super) fn views(&self) -> impl Iterator<Item = (RouteView<'a>, bool)> + use<'a> {
+        let (family, context) = (self.prefix.family(), self.context);
+        let view = move |route: &'a Route| route_view(route, family, context);
+        self.routes
+            .iter()
+            .enumerate()
+            .map(move |(at, route)| (view(route), at == 0))
     }
 
     /// The routes that a client is sent, and the better ones that it is not sent, best first. Without Add-Path the routes

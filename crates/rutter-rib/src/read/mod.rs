@@ -1,7 +1,8 @@
-//! The table for readers: snapshots, the change feed, the change log, explanations, exports, look-ups by address, memory in use.
+//! The table for readers: snapshots, the change feed, the change log, explanations, exports and their counts, look-ups by address, memory in use.
 
 pub(crate) mod change_log;
 pub(crate) mod explain;
+pub(crate) mod export_counts;
 pub(crate) mod exports;
 pub(crate) mod feed;
 pub(crate) mod feed_batch;

@@ -5,7 +5,10 @@ use std::net::IpAddr;
 use std::ops::ControlFlow;
 
 use rutter_net::{Family, Prefix};
-use rutter_rib::{DestinationPlace, ExportedDestination, PeerId, SentRoute, Withheld};
+use rutter_rib::{
+    DestinationPlace, ExportCount, ExportCounts, ExportedDestination, PeerId, RouteView, SentRoute,
+    Withheld,
+};
 
 use crate::world::World;
 
@@ -60,6 +63,63 @@ pub fn check(world: &World) {
     explained.sort();
     explained.dedup();
     assert_eq!(visited, explained.len(), "each destination once");
+}
+
+/// Compares the counts of many clients in one walk with the lists of each of them: of all, and of the routes that meet a
+/// condition. The first clients alone are counted in two parts, as by a reader that comes back.
+pub fn check_counts(world: &World) {
+    let all: Vec<PeerId> = (0..world.clients.len() as u16).map(PeerId).collect();
+    let condition = |route: &RouteView<'_>, best: bool| best || route.peer.0.is_multiple_of(2);
+    for family in Family::ALL {
+        let mut listed = BTreeMap::new();
+        visit(world, family, |destination| {
+            for peer in &all {
+                let (every, some) = listed.entry(*peer).or_default();
+                list(every, destination, *peer, |_, _| true);
+                list(some, destination, *peer, condition);
+            }
+        });
+        let listed = |peer: &PeerId| listed.get(peer).copied().unwrap_or_default();
+        for clients in [&all[..], &all[..3]] {
+            let mut every = ExportCounts::new(clients.iter().copied());
+            let mut some = ExportCounts::new(clients.iter().copied());
+            let mut next = Some(DestinationPlace::default());
+            while let Some(place) = next {
+                let rib = &world.rib;
+                next = rib.count_exports(family, place, |_| true, None, &mut every);
+                rib.count_exports(family, place, |_| true, Some(&condition), &mut some);
+                if clients.len() < all.len() {
+                    let so_far = clients.iter().map(|client| (*client, every.of(*client)));
+                    every = ExportCounts::continued(so_far.collect::<Vec<_>>());
+                }
+            }
+            for client in clients {
+                let counted = (every.of(*client), some.of(*client));
+                assert_eq!(counted, listed(client), "{client:?} {family}");
+            }
+        }
+    }
+}
+
+/// Counts what a client is sent of a destination, and what not.
+fn list(
+    count: &mut ExportCount,
+    destination: &ExportedDestination<'_>,
+    client: PeerId,
+    condition: impl Fn(&RouteView<'_>, bool) -> bool,
+) {
+    let before = count.routes;
+    for route in destination.to(client) {
+        match route.withheld {
+            _ if !condition(&route.route, route.best) => {}
+            None => count.routes += 1,
+            Some(why) => {
+                let place = Withheld::ALL.iter().position(|one| *one == why);
+                count.withheld[place.unwrap()] += 1;
+            }
+        }
+    }
+    count.prefixes += u64::from(count.routes > before);
 }
 
 /// The same routes, destination by destination.

@@ -270,6 +270,7 @@ fn check(world: &mut World, model: &Model) {
     }
     check_counts(world);
     exports::check(world);
+    exports::check_counts(world);
     check_snapshot(world, model);
     let addresses = (0..PREFIXES).map(|index| prefix(index).addr());
     lookup::check(&world.rib, model, addresses);
