@@ -1,6 +1,7 @@
 //! Loads MRT records into a table. Each peer of a file becomes a peer of the table.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -28,6 +29,8 @@ struct Peers {
     writer: Writer,
     router: Arc<str>,
     known: HashMap<PeerKey, usize>,
+    /// The addresses of the known peers.
+    addresses: Occurrences<IpAddr>,
     slots: Vec<Slot>,
     /// The slot of each peer of the file.
     slot_of: Vec<Option<usize>>,
@@ -83,6 +86,7 @@ impl MrtLoader {
                 writer: Writer::new(Arc::clone(rib), ShutdownSignal::new()),
                 router: router.into(),
                 known: HashMap::new(),
+                addresses: Occurrences::default(),
                 slots: Vec::new(),
                 slot_of: Vec::new(),
                 updates: UpdateReader::default(),
@@ -96,6 +100,7 @@ impl MrtLoader {
     pub fn begin_router(&mut self, router: &str) {
         self.peers.router = router.into();
         self.peers.known.clear();
+        self.peers.addresses = Occurrences::default();
         self.peers.slot_of.clear();
     }
 
@@ -186,17 +191,13 @@ impl Peers {
     ) -> Result<usize, TooManyNeighbors> {
         // Peers with the same address get different distinguishers, in order of appearance, because some keys omit the
         // AS.
-        let before = self
-            .known
-            .keys()
-            .filter(|(known, ..)| *known == address)
-            .count();
+        let before = self.addresses.add(address);
         let monitored = Monitored {
             router: Arc::clone(&self.router),
             source: Source::Mrt,
             view: View::AdjRibInPre,
             peer_type: PeerType::Global,
-            distinguisher: before as u64,
+            distinguisher: before,
         };
         let name = match (before, listed_before) {
             (0, _) => address.to_string(),
@@ -279,5 +280,63 @@ impl Peers {
         let is_malformed = findings.any(|one| !matches!(one, Finding::Skipped(_)));
         self.loaded.malformed += u64::from(is_malformed);
         outcome
+    }
+}
+
+/// Counts how often each key occurs. A key costs the same however many there are.
+struct Occurrences<K>(HashMap<K, u64>);
+
+impl<K> Default for Occurrences<K> {
+    fn default() -> Self {
+        Occurrences(HashMap::new())
+    }
+}
+
+impl<K: Eq + Hash> Occurrences<K> {
+    /// Adds a key. Returns how often it was added before.
+    fn add(&mut self, key: K) -> u64 {
+        let count = self.0.entry(key).or_default();
+        *count += 1;
+        *count - 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::hash::Hasher;
+
+    use super::*;
+
+    thread_local!(static COMPARED: Cell<u64> = const { Cell::new(0) });
+
+    /// A key that counts its comparisons.
+    struct Counted(u64);
+
+    impl PartialEq for Counted {
+        fn eq(&self, other: &Self) -> bool {
+            COMPARED.set(COMPARED.get() + 1);
+            self.0 == other.0
+        }
+    }
+
+    impl Eq for Counted {}
+
+    impl Hash for Counted {
+        fn hash<H: Hasher>(&self, state: &mut H) {
+            self.0.hash(state);
+        }
+    }
+
+    /// Nearly all keys differ, as the addresses of peers do.
+    #[test]
+    fn a_key_is_compared_with_few_others() {
+        const KEYS: u64 = 20_000;
+        let mut counts = Occurrences::default();
+        for key in 0..KEYS {
+            assert_eq!(counts.add(Counted(key)), 0);
+        }
+        assert_eq!((counts.add(Counted(7)), counts.add(Counted(7))), (1, 2));
+        assert!(COMPARED.get() < KEYS, "{} comparisons", COMPARED.get());
     }
 }
