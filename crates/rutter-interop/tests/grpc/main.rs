@@ -169,7 +169,7 @@ fn a_stream_of_changes_ends_with_its_token() {
     let python = Python::new(&stage.lab);
     let pause = path(&stage.lab.folder("watch").join("pause"));
     let arguments = |token| [grpc.address.clone(), "0".into(), pause.clone(), token];
-    let mut watch = |token: &str| {
+    let watch = |token: &str| {
         let arguments = arguments(token.to_owned());
         let mut watcher = python.start("watch.py", &arguments.each_ref().map(String::as_str));
         watcher.shows("place -");
