@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, PerFamily, Prefix};
-use rutter_wire::attr::Attributes;
+use rutter_wire::attr::{Attributes, Malformed};
 use rutter_wire::bmp::{PeerUp, RibView};
 use rutter_wire::capability::{AddPathMode, Capability};
 use rutter_wire::handover::{self, BadRecord};
@@ -101,7 +101,7 @@ pub(super) fn only_with_path_ids(body: &[u8], family: Family, guesses: bool) -> 
         return None;
     }
     let read = |with: bool| -> Vec<Option<Vec<(Prefix, u32)>>> {
-        let all = parts.iter().map(|part| routes(part, family, with));
+        let all = parts.iter().map(|part| routes(part, family, with).ok());
         all.collect()
     };
     let (with, without) = (read(true), read(false));
@@ -122,28 +122,24 @@ fn repeats(fields: &[Option<Vec<(Prefix, u32)>>]) -> bool {
     })
 }
 
-/// The routes of a field; `None` if it is malformed.
-fn routes(part: &[u8], family: Family, with: bool) -> Option<Vec<(Prefix, u32)>> {
+/// The routes of a field. `with`: they follow path identifiers.
+pub(super) fn routes(
+    part: &[u8],
+    family: Family,
+    with: bool,
+) -> Result<Vec<(Prefix, u32)>, Malformed> {
     match family {
         Family::Ipv4Unicast => {
             let mut parsed: Vec<(u32, Ipv4Prefix)> = Vec::new();
-            nlri::parse_ipv4(part, with, &mut parsed).ok()?;
-            Some(
-                parsed
-                    .iter()
-                    .map(|(id, prefix)| ((*prefix).into(), *id))
-                    .collect(),
-            )
+            nlri::parse_ipv4(part, with, &mut parsed)?;
+            let routes = parsed.iter().map(|(id, prefix)| ((*prefix).into(), *id));
+            Ok(routes.collect())
         }
         Family::Ipv6Unicast => {
             let mut parsed: Vec<(u32, Ipv6Prefix)> = Vec::new();
-            nlri::parse_ipv6(part, with, &mut parsed).ok()?;
-            Some(
-                parsed
-                    .iter()
-                    .map(|(id, prefix)| ((*prefix).into(), *id))
-                    .collect(),
-            )
+            nlri::parse_ipv6(part, with, &mut parsed)?;
+            let routes = parsed.iter().map(|(id, prefix)| ((*prefix).into(), *id));
+            Ok(routes.collect())
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One monitored router, and the effect of its messages on the table. No I/O; the caller passes the time.
 
+mod odd_updates;
 mod record;
 
 use std::collections::BTreeMap;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 
 use rutter_events::distinguisher_text;
 use rutter_net::{Family, PerFamily};
-use rutter_rib::{Monitored, PeerId, Pushed, Source};
+use rutter_rib::{Monitored, PeerId, Source};
 use rutter_wire::bmp::{
     BmpFault, Message, Mirrored, PeerDown, PeerHeader, PeerType, PeerUp, RouteMirroring,
     RouteMonitoring, StatisticsReport, Tlvs, information, termination,
@@ -16,7 +17,6 @@ use rutter_wire::bmp::{
 
 use super::changes::Changes;
 use super::monitored::{Key, Oddities, Session, VIEWS, ViewPeer, index, table_view};
-use super::oddities::Found;
 use super::reading::{Reading, only_with_path_ids};
 use super::status::{Counter, PeerStatus, RouterStatus};
 use crate::writer::{self, Writer};
@@ -353,36 +353,6 @@ impl Router {
             tracing::warn!(
                 router = %self.name, peer = %session_name(header, None),
                 "the router reports routes, but there is no Peer Up in force for their session: they are not shown"
-            );
-        }
-    }
-
-    /// Counts what is odd about an UPDATE, and logs it once for each session.
-    fn count_oddities(&mut self, monitored: &RouteMonitoring<'_>, pushed: &Pushed) {
-        let Some((session, _)) = self.sessions.get_mut(&Key::of(&monitored.peer)) else {
-            return;
-        };
-        let found = Found::in_update(monitored, pushed);
-        self.status.without_peer_up += u64::from(session.is_implied);
-        self.status.without_next_hop += u64::from(found.lacks_next_hop);
-        self.status.malformed += u64::from(found.fault.is_some());
-        let (router, peer) = (Arc::clone(&self.name), session.name.clone());
-        let first_without = found.lacks_next_hop && !session.logged.without_next_hop;
-        session.logged.without_next_hop |= found.lacks_next_hop;
-        let first_fault = found.fault.filter(|_| !session.logged.malformed);
-        session.logged.malformed |= first_fault.is_some();
-        if first_without && self.admit_warning() {
-            tracing::warn!(
-                %router, %peer,
-                "the router reports routes without a next hop: they are shown with an empty one"
-            );
-        }
-        if let Some(fault) = first_fault
-            && self.admit_warning()
-        {
-            tracing::warn!(
-                %router, %peer, fault,
-                "the router reports a malformed UPDATE: what can be read of it is shown"
             );
         }
     }
