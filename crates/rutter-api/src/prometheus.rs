@@ -243,6 +243,11 @@ fn router(page: &mut Page, row: &RouterRow) {
     ] {
         page.sample(metric, &who, value as f64);
     }
+    for one in &row.other_families {
+        let [router, address] = who;
+        let labels = [router, address, ("family", one.family.as_str())];
+        page.sample(Name::RouterOtherFamilies, &labels, one.updates as f64);
+    }
 }
 
 macro_rules! metrics {
@@ -324,6 +329,7 @@ metrics! {
     RouterMalformed = "rutter_bmp_malformed_updates_total", "counter", "Malformed UPDATEs. Their readable parts are in the table.";
     RouterWithoutNextHop = "rutter_bmp_updates_without_next_hop_total", "counter", "UPDATEs that announced routes without a next hop. The routes are in the table.";
     RouterWithoutPeerUp = "rutter_bmp_updates_without_peer_up_total", "counter", "UPDATEs of a Loc-RIB without a Peer Up. Their routes are in the table.";
+    RouterOtherFamilies = "rutter_bmp_updates_of_other_families_total", "counter", "UPDATEs with routes of a family that Rutter does not keep. These routes are left out.";
     RouterMirrored = "rutter_bmp_mirrored_total", "counter", "Mirrored messages (RFC 7854).";
 }
 

@@ -27,8 +27,32 @@ impl fmt::Display for AfiSafi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.family() {
             Some(family) => family.fmt(f),
-            None => write!(f, "afi {} safi {}", self.afi, self.safi),
+            None => match self.other_name() {
+                Some(name) => f.pad(name),
+                None => write!(f, "afi {} safi {}", self.afi, self.safi),
+            },
         }
+    }
+}
+
+impl AfiSafi {
+    /// The names of families that routers often have beside the supported ones.
+    fn other_name(self) -> Option<&'static str> {
+        Some(match (self.afi, self.safi) {
+            (1, 2) => "ipv4-multicast",
+            (2, 2) => "ipv6-multicast",
+            (1, 4) => "ipv4-labeled",
+            (2, 4) => "ipv6-labeled",
+            (1, 128) => "ipv4-vpn",
+            (2, 128) => "ipv6-vpn",
+            (1, 132) => "route-target",
+            (1, 133) => "ipv4-flowspec",
+            (2, 133) => "ipv6-flowspec",
+            (25, 65) => "vpls",
+            (25, 70) => "evpn",
+            (16_388, 71) => "bgp-ls",
+            _ => return None,
+        })
     }
 }
 

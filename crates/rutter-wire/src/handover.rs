@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The version of all records. It also covers their meaning: raise it if the order of the decision process changes, or
 /// what clients receive of the same table.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// A record that cannot be read; it names the value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

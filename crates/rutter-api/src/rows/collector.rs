@@ -87,6 +87,26 @@ pub struct RouterRow {
     /// UPDATEs of a Loc-RIB for which the router sent no Peer Up. Their routes are in the table.
     #[serde(default)]
     pub without_peer_up: u64,
+    /// UPDATEs with routes of families that Rutter does not keep. These routes are left out.
+    #[serde(default)]
+    pub other_families: Vec<OtherFamilyRow>,
     /// Mirrored messages.
     pub mirrored: u64,
+}
+
+/// A family that Rutter does not keep.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct OtherFamilyRow {
+    /// Its name; `other` for all families that are not counted one by one.
+    pub family: String,
+    /// UPDATEs with its routes.
+    pub updates: u64,
+}
+
+impl RouterRow {
+    /// The number of UPDATEs with routes of families that Rutter does not keep.
+    pub fn updates_of_other_families(&self) -> u64 {
+        self.other_families.iter().map(|one| one.updates).sum()
+    }
 }

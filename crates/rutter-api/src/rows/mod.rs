@@ -17,7 +17,7 @@ pub use advertised::{
     AdvertisedCountRow, AdvertisedRow, WithheldCountRow, WithheldReasonRow, WithheldRouteRow,
 };
 pub use change::{Change, ChangeRow, ChangedRoute, VerdictRow};
-pub use collector::{RouterRow, SinkRow};
+pub use collector::{OtherFamilyRow, RouterRow, SinkRow};
 pub use config::{
     ChangedRow, ConfigErrorRow, DiffRow, HistoryRow, ResetByRow, RouteChangeRow, RouteChangesRow,
 };

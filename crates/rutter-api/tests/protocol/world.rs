@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use rutter_api::{
     Backend, ClearHow, CollectorServices, DynamicMembers, HistoryRow, LogReader, LogRow,
-    ReloadError, RouterRow, SessionRow, SessionState, SinkRow, SourceAction, SourceRow, StatusRow,
+    OtherFamilyRow, ReloadError, RouterRow, SessionRow, SessionState, SinkRow, SourceAction,
+    SourceRow, StatusRow,
 };
 use rutter_config::{ConfigSource, Diff};
 use rutter_net::{Asn, Ipv4Prefix, PerFamily, Prefix};
@@ -308,6 +309,10 @@ impl CollectorServices for World {
             malformed: 1,
             without_next_hop: 2,
             without_peer_up: 3,
+            other_families: vec![OtherFamilyRow {
+                family: "ipv4-multicast".into(),
+                updates: 4,
+            }],
             mirrored: 0,
         }]
     }

@@ -80,6 +80,7 @@ fn served(settings: &Sql) -> rutter_sql::Settings {
 
 fn router(row: RouterRow) -> Router {
     Router {
+        other_families: row.updates_of_other_families(),
         name: row.name,
         address: row.address,
         description: row.description,

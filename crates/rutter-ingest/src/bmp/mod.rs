@@ -10,12 +10,14 @@ mod connection;
 mod monitored;
 mod names;
 mod oddities;
+mod other_families;
 mod reading;
 mod router;
 mod station;
 mod status;
 mod target;
 
+pub use other_families::FamilyCount;
 pub use station::{HeldStation, Station, StationError, StationHandle, TakenStation};
 pub use status::{Counter, PeerStatus, RouterStatus};
 pub use target::Target;

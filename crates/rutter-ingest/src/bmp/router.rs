@@ -83,6 +83,7 @@ impl Router {
                 malformed: 0,
                 without_next_hop: 0,
                 without_peer_up: 0,
+                other_families: Vec::new(),
                 mirrored: 0,
                 peers: Vec::new(),
             },
@@ -341,6 +342,7 @@ impl Router {
         self.check_path_ids(monitored, unix_us);
         let pushed = self.writer.update(peer, monitored.update(), unix_us);
         self.count_oddities(monitored, &pushed);
+        self.count_other_families(monitored);
     }
 
     /// Logs once that the routes of a session are passed over. A session that the limit refused has a warning already.

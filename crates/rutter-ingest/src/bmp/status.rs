@@ -5,9 +5,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use rutter_api::RouterRow;
+use rutter_api::{OtherFamilyRow, RouterRow};
 use rutter_net::{AfiSafi, Asn};
 
+use super::other_families::FamilyCount;
 use crate::clock::unix_us;
 
 /// A connected router.
@@ -33,6 +34,8 @@ pub struct RouterStatus {
     pub without_next_hop: u64,
     /// The number of UPDATEs of a Loc-RIB without a Peer Up.
     pub without_peer_up: u64,
+    /// The UPDATEs with routes of each family that the table does not keep.
+    pub other_families: Vec<FamilyCount>,
     /// The number of mirrored messages.
     pub mirrored: u64,
     /// The established sessions.
@@ -79,7 +82,18 @@ impl From<&RouterStatus> for RouterRow {
             malformed: status.malformed,
             without_next_hop: status.without_next_hop,
             without_peer_up: status.without_peer_up,
+            other_families: status.other_families.iter().map(Into::into).collect(),
             mirrored: status.mirrored,
+        }
+    }
+}
+
+impl From<&FamilyCount> for OtherFamilyRow {
+    fn from(count: &FamilyCount) -> Self {
+        let further = || "other".to_owned();
+        OtherFamilyRow {
+            family: count.afi_safi.map_or_else(further, |of| of.to_string()),
+            updates: count.updates,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The warnings about a router: one for each session and kind.
+//! The warnings about a router: one for each session and kind, or for each family that is not kept.
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,7 +27,7 @@ impl Visit for Message {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         match field.name() {
             "message" => self.0 += &format!("{value:?}"),
-            "peer" => self.0 += &format!(": {value:?}"),
+            "peer" | "family" => self.0 += &format!(": {value:?}"),
             _ => {}
         }
     }
@@ -151,4 +151,36 @@ fn a_malformed_prefix_is_logged_with_its_field() {
         let expected = format!("{what}: 192.0.2.11: {field}: prefix cut off (RFC 7606 §5.3)");
         assert_eq!(warnings, [expected], "{body}");
     }
+}
+
+/// 203.0.113.0/24 as a multicast route.
+const MULTICAST: &str =
+    "0000 001d 40010100 400206 0201 0000fbf5 800e0d 0001 02 04 c0000201 00 18 cb0071";
+
+/// Routes of other families are counted by family, and logged once for all sessions of the router.
+#[test]
+fn other_families_are_counted_and_logged_once() {
+    let (one, two) = (neighbor(11), neighbor(12));
+    let (status, warnings) = warnings(&[
+        up(&one),
+        up(&two),
+        monitoring(&one, MULTICAST),
+        monitoring(&two, MULTICAST),
+        // Withdrawn.
+        monitoring(&one, "0000 000a 800f07 0001 02 18 cb0071"),
+        monitoring(&one, "0000 0009 800f06 4004 47 000000"),
+        // End-of-RIB has no routes, and unicast is kept.
+        monitoring(&one, "0000 0006 800f03 0001 02"),
+        monitoring(&one, "0000 000d 800f0a 0002 01 30 20010db80001"),
+    ]);
+    let counts = status.other_families.iter();
+    let counts = counts.map(|one| (one.afi_safi.map(|of| of.to_string()), one.updates));
+    let name = |name: &str| Some(name.to_owned());
+    let expected = [(name("ipv4-multicast"), 3), (name("bgp-ls"), 1)];
+    assert_eq!(counts.collect::<Vec<_>>(), expected);
+    assert_eq!((status.malformed, status.unknown), (0, 0));
+    let what = "the router reports routes of a family that Rutter does not keep: they are left out. \
+                Let it report IPv4 and IPv6 unicast alone, or ignore this line";
+    let expected = ["ipv4-multicast", "bgp-ls"].map(|family| format!("{what}: {family}"));
+    assert_eq!(warnings, expected);
 }

@@ -8,12 +8,14 @@ use rutter_config::Bmp;
 use rutter_ingest::bmp::{HeldStation, RouterStatus, Station, TakenStation};
 use rutter_rib::{Monitored, Rib, TableExport};
 use rutter_service::Context;
+use rutter_wire::attr::{OPTIONAL, code, write_attr};
 use rutter_wire::bmp::{
     PeerDown, PeerHeader, RibView, write_initiation, write_peer_down, write_peer_up,
     write_route_monitoring,
 };
 use rutter_wire::capability::AddPathMode;
 use rutter_wire::handover::Writer;
+use rutter_wire::update::Sections;
 
 use crate::router::{Router, open, update, update_with_path_id};
 use crate::{TIMEOUT, World, context, peer};
@@ -89,10 +91,11 @@ fn counts(routers: &[RouterStatus]) -> Vec<String> {
             messages,
             faults,
             unknown,
+            other_families,
             peers,
             ..
         } = router;
-        format!("{name} {messages} {faults} {unknown} {peers:?}")
+        format!("{name} {messages} {faults} {unknown} {other_families:?} {peers:?}")
     });
     let mut all: Vec<String> = all.collect();
     all.sort();
@@ -243,6 +246,18 @@ fn message(draws: &mut Draws) -> Vec<u8> {
             let path = draws.below(3) as u32;
             let body = update_with_path_id(&prefix, path);
             write_route_monitoring(&mut out, &header, &body);
+        }
+        6 => {
+            let reach = [0, 1, 2, 4, 192, 0, 2, 1, 0, 24, 203, 0, 113];
+            let mut attributes = Vec::new();
+            write_attr(&mut attributes, OPTIONAL, code::MP_REACH_NLRI, &reach);
+            let sections = Sections {
+                attributes: &attributes,
+                ..Sections::default()
+            };
+            let mut multicast = Vec::new();
+            rutter_wire::update::write(&mut multicast, &sections);
+            write_route_monitoring(&mut out, &header, &multicast);
         }
         _ => write_route_monitoring(&mut out, &header, &update(&[&prefix])),
     }

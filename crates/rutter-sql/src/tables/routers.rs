@@ -32,6 +32,8 @@ pub struct Router {
     pub without_peer_up: u64,
     /// Messages that were mirrored.
     pub mirrored: u64,
+    /// UPDATEs with routes of families that Rutter does not keep.
+    pub other_families: u64,
 }
 
 /// All connected routers, as a function returns them.
@@ -56,6 +58,10 @@ pub fn routers(routers: impl Fn() -> Vec<Router> + Send + Sync + 'static) -> Cur
             Number(|of| Some(of.without_peer_up as i64)),
         ),
         ("mirrored", Number(|of| Some(of.mirrored as i64))),
+        (
+            "other_families",
+            Number(|of| Some(of.other_families as i64)),
+        ),
     ];
     Current::new(routers, columns.len(), columns)
 }

@@ -35,6 +35,7 @@ fn router() -> Router {
         without_next_hop: 0,
         without_peer_up: 0,
         mirrored: 0,
+        other_families: 0,
     }
 }
 

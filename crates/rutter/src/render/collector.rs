@@ -96,13 +96,21 @@ const SINKS: &[Column] = &[
     Column::Right("GAPS"),
 ];
 
-/// A table of monitored routers.
-pub(super) struct RoutersView(TextTable);
+/// A table of monitored routers, with what is left out of their reports below it.
+pub(super) struct RoutersView {
+    table: TextTable,
+    left_out: Vec<String>,
+    paint: Paint,
+}
 
 impl RoutersView {
     /// An empty table.
     pub(super) fn new(paint: Paint) -> Self {
-        RoutersView(TextTable::new(ROUTERS, paint))
+        RoutersView {
+            table: TextTable::new(ROUTERS, paint),
+            left_out: Vec::new(),
+            paint,
+        }
     }
 }
 
@@ -111,7 +119,13 @@ impl View for RoutersView {
         let Line::Router(router) = line else {
             return Ok(());
         };
-        let skipped = router.faults + router.unknown;
+        for other in &router.other_families {
+            let updates = plural(other.updates, "UPDATE");
+            let (name, family) = (&router.name, &other.family);
+            let line = format!("{name}: the routes of {updates} are left out: family {family}");
+            self.left_out.push(line);
+        }
+        let skipped = router.faults + router.unknown + router.updates_of_other_families();
         let incomplete = router.without_next_hop + router.without_peer_up;
         let warn = |count| match count {
             0 => Tone::Plain,
@@ -128,11 +142,14 @@ impl View for RoutersView {
             Cell::new(warn(skipped), grouped(skipped)),
             router.description.as_str().into(),
         ];
-        self.0.row(out, cells)
+        self.table.row(out, cells)
     }
 
     fn end(&mut self, done: &Done, out: &mut dyn Write) -> io::Result<()> {
-        self.0.finish(out)?;
+        self.table.finish(out)?;
+        for line in &self.left_out {
+            writeln!(out, "{}", self.paint.tone(Tone::Warn, line))?;
+        }
         writeln!(out, "{}", plural(done.rows, "router"))
     }
 }
@@ -151,7 +168,45 @@ const ROUTERS: &[Column] = &[
 
 #[cfg(test)]
 mod tests {
+    use rutter_api::{OtherFamilyRow, RouterRow};
+
     use super::*;
+
+    #[test]
+    fn routes_that_are_left_out_are_shown_below_the_table() {
+        let mut out = Vec::new();
+        let mut view = RoutersView::new(Paint::OFF);
+        let router = RouterRow {
+            name: "edge1".into(),
+            address: "192.0.2.9:40000".parse().unwrap(),
+            description: String::new(),
+            connected_for_s: 60,
+            peers: 2,
+            messages: 1_000,
+            faults: 1,
+            unknown: 2,
+            malformed: 0,
+            without_next_hop: 0,
+            without_peer_up: 0,
+            other_families: vec![OtherFamilyRow {
+                family: "ipv4-multicast".into(),
+                updates: 1_200,
+            }],
+            mirrored: 0,
+        };
+        view.row(Line::Router(Box::new(router)), &mut out).unwrap();
+        let done = Done {
+            rows: 1,
+            ..Done::default()
+        };
+        view.end(&done, &mut out).unwrap();
+        let shown = String::from_utf8(out).unwrap();
+        let lines: Vec<&str> = shown.lines().collect();
+        let skipped = lines[1].split_whitespace().last();
+        assert_eq!(skipped, Some("1,203"), "{shown}");
+        let left_out = "edge1: the routes of 1,200 UPDATEs are left out: family ipv4-multicast";
+        assert_eq!(&lines[2..], [left_out, "1 router"], "{shown}");
+    }
 
     #[test]
     fn problems_of_a_sink_are_shown_below_the_table() {

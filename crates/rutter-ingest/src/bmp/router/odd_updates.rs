@@ -9,6 +9,7 @@ use rutter_wire::bmp::RouteMonitoring;
 use super::Router;
 use crate::bmp::monitored::{Key, index};
 use crate::bmp::oddities::Found;
+use crate::bmp::other_families;
 
 impl Router {
     /// Counts what is odd about an UPDATE, and logs it once for each session.
@@ -44,6 +45,20 @@ impl Router {
                 %router, %peer, fault,
                 "the router reports a malformed UPDATE: what can be read of it is shown"
             );
+        }
+    }
+
+    /// Counts the families of an UPDATE that the table does not keep, and logs each once.
+    pub(super) fn count_other_families(&mut self, monitored: &RouteMonitoring<'_>) {
+        for family in other_families::in_update(monitored.update()) {
+            let is_first = other_families::count(&mut self.status.other_families, family);
+            if is_first && self.admit_warning() {
+                tracing::warn!(
+                    router = %self.name, %family,
+                    "the router reports routes of a family that Rutter does not keep: they are left out. \
+                     Let it report IPv4 and IPv6 unicast alone, or ignore this line"
+                );
+            }
         }
     }
 }

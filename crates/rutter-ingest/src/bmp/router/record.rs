@@ -10,6 +10,7 @@ use rutter_wire::handover::{self, BadRecord, Reader};
 
 use super::{MAX_COUNTERS, MAX_WARNINGS, Router};
 use crate::bmp::monitored::{Key, Oddities, Session, ViewPeer};
+use crate::bmp::other_families::{self, FamilyCount};
 use crate::bmp::reading::Reading;
 use crate::bmp::status::{Counter, RouterStatus};
 use crate::writer::Writer;
@@ -38,6 +39,11 @@ impl Router {
             self.status.mirrored,
         ];
         counts.into_iter().for_each(|count| out.number(count));
+        out.count(self.status.other_families.len());
+        for count in &self.status.other_families {
+            write_family(count.afi_safi, out);
+            out.number(count.updates);
+        }
         out.count(self.unknown.len());
         self.unknown.iter().for_each(|key| key.write(out));
         out.count(self.sessions.len());
@@ -77,6 +83,12 @@ impl Router {
             mirrored: state.number("counter")?,
             ..router.status
         };
+        for _ in 0..count(state, other_families::MOST + 1)? {
+            router.status.other_families.push(FamilyCount {
+                afi_safi: read_family(state)?,
+                updates: state.number("counter")?,
+            });
+        }
         for _ in 0..count(state, MAX_WARNINGS as usize)? {
             router.unknown.push(Key::read(state)?);
         }
@@ -191,23 +203,31 @@ pub(in crate::bmp) fn families(state: &mut Reader<'_>) -> Result<PerFamily<bool>
 
 fn write_counter(counter: &Counter, out: &mut handover::Writer) {
     out.number(counter.kind);
-    out.bool(counter.afi_safi.is_some());
-    if let Some(family) = counter.afi_safi {
-        out.number(family.afi);
-        out.u8(family.safi);
-    }
+    write_family(counter.afi_safi, out);
     out.number(counter.value);
 }
 
-fn read_counter(state: &mut Reader<'_>) -> Result<Counter, BadRecord> {
-    let kind = state.number("counter")?;
-    let afi_safi = match state.bool("family")? {
+fn write_family(family: Option<AfiSafi>, out: &mut handover::Writer) {
+    out.bool(family.is_some());
+    if let Some(family) = family {
+        out.number(family.afi);
+        out.u8(family.safi);
+    }
+}
+
+fn read_family(state: &mut Reader<'_>) -> Result<Option<AfiSafi>, BadRecord> {
+    Ok(match state.bool("family")? {
         true => Some(AfiSafi {
             afi: state.number("family")?,
             safi: state.u8("family")?,
         }),
         false => None,
-    };
+    })
+}
+
+fn read_counter(state: &mut Reader<'_>) -> Result<Counter, BadRecord> {
+    let kind = state.number("counter")?;
+    let afi_safi = read_family(state)?;
     let value = state.number("counter")?;
     let statistic = Statistic {
         kind,
