@@ -4,6 +4,7 @@
 //! falls behind the log is sent `lagged` as its last event, and one whose token is removed `refused`.
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -87,6 +88,7 @@ pub(crate) struct EventStream {
 
 /// A client that may read the stream.
 pub(crate) struct EventClient {
+    pub(crate) address: IpAddr,
     /// Its header `Authorization`. The access rules may change while it reads.
     pub(crate) authorization: Option<HeaderValue>,
     pub(crate) _place: ConnectionSlot,
@@ -171,7 +173,8 @@ impl PartSource for EventStream {
             }
         }
         let begin = Instant::now();
-        let reserved = self.responder.waiting.reserve(PART_BYTES).await;
+        let client = self.client.address;
+        let reserved = self.responder.waiting.reserve(PART_BYTES, client).await;
         loop {
             let has_changes = match self.look() {
                 Some(events) if !events.is_empty() => return Ok(Some(reserved.bytes(events))),

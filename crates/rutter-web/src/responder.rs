@@ -185,7 +185,7 @@ impl Responder {
             .compute(Work::Short, from.source, reply)
             .await?;
         let list = match reply {
-            Reply::Whole(json) => return Ok((JSON, self.counted(json)?)),
+            Reply::Whole(json) => return Ok((JSON, self.counted(json, from.source)?)),
             Reply::List(list) => list,
         };
         let reader = PageReader {
@@ -194,7 +194,7 @@ impl Responder {
         };
         let mut pages = RoutePages::begin(Arc::clone(&self), reader, list).await?;
         let body = match pages.take_whole() {
-            Some(json) => self.counted(json)?,
+            Some(json) => self.counted(json, from.source)?,
             None => parts(pages, from.progress),
         };
         Ok((JSON, body))
@@ -214,6 +214,7 @@ impl Responder {
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
         })?;
         let client = EventClient {
+            address: from.source,
             authorization,
             _place: client,
         };
@@ -226,7 +227,7 @@ impl Responder {
         let this = Arc::clone(&self);
         let json = move || this.history.page(&query, &*this.backend);
         let json = self.threads.compute(Work::Short, client, json).await?;
-        Ok((JSON, self.counted(json)?))
+        Ok((JSON, self.counted(json, client)?))
     }
 
     async fn metrics(self: Arc<Self>, client: IpAddr) -> Result<Content, Problem> {
@@ -234,7 +235,7 @@ impl Responder {
         let text = move || Ok(prometheus::render(&*this.backend, &this.table_counts).into_bytes());
         let text = self.threads.compute(Work::Short, client, text).await?;
         let kind = "text/plain; version=0.0.4; charset=utf-8";
-        Ok((kind, self.counted(text)?))
+        Ok((kind, self.counted(text, client)?))
     }
 
     async fn file_or_page(
@@ -248,7 +249,7 @@ impl Responder {
         }
         if path == openapi::PATH {
             let text = openapi::document().to_string().into_bytes();
-            return Ok((JSON, self.counted(text)?));
+            return Ok((JSON, self.counted(text, client)?));
         }
         let found = ENDPOINTS
             .iter()
@@ -271,11 +272,11 @@ impl Responder {
             None => page(&request, &*this.backend),
         };
         let json = self.threads.compute(kind, client, json).await?;
-        Ok((JSON, self.counted(json)?))
+        Ok((JSON, self.counted(json, client)?))
     }
 
-    fn counted(&self, bytes: Vec<u8>) -> Result<AnswerBody, Problem> {
-        self.waiting.body(bytes).map(whole).ok_or_else(|| {
+    fn counted(&self, bytes: Vec<u8>, client: IpAddr) -> Result<AnswerBody, Problem> {
+        self.waiting.body(bytes, client).map(whole).ok_or_else(|| {
             Problem::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "too many answers wait for slow readers: try again in a few seconds",

@@ -81,7 +81,8 @@ impl RoutePages {
 
 impl PartSource for RoutePages {
     async fn next_part(&mut self) -> io::Result<Option<Bytes>> {
-        let reserved = self.responder.waiting.reserve(PAGE_BYTES).await;
+        let client = self.reader.address;
+        let reserved = self.responder.waiting.reserve(PAGE_BYTES, client).await;
         if let Some(first) = self.first.take() {
             return Ok(Some(reserved.bytes(first)));
         }
