@@ -346,8 +346,8 @@ impl Rib {
         }
     }
 
-    /// Subscribes to the ordered change feed. Events wait in a queue of `capacity`; further ones count as a gap. Also
-    /// returns the neighbors as they are at this point of the feed.
+    /// Subscribes to the ordered change feed. Events wait in a queue of `capacity`, and of a kilobyte for each of these;
+    /// further ones count as a gap. Also returns the neighbors as they are at this point of the feed.
     ///
     /// To follow the table exactly, take a snapshot *after* subscribing, then apply the events to it. Events that the
     /// snapshot already contains change nothing.

@@ -57,6 +57,17 @@ pub enum FeedEvent {
     },
 }
 
+impl FeedEvent {
+    /// The bytes that the event keeps in memory besides its fixed size.
+    fn bytes(&self) -> usize {
+        match self {
+            FeedEvent::Update { body, .. } => body.len(),
+            FeedEvent::Swept { routes, .. } => size_of_val(&**routes),
+            FeedEvent::PeerUp { .. } | FeedEvent::PeerDown { .. } | FeedEvent::Gap { .. } => 0,
+        }
+    }
+}
+
 /// All readers.
 #[derive(Default)]
 pub(crate) struct Feed {
@@ -70,12 +81,17 @@ struct Queue {
     wake: Condvar,
     /// Notified when the queue holds a whole batch.
     batch_full: Condvar,
+    /// The largest number of events.
     capacity: usize,
+    /// Further events are lost while those in the queue have so many bytes.
+    max_bytes: usize,
 }
 
 #[derive(Default)]
 struct QueueState {
     events: VecDeque<FeedEvent>,
+    /// The bytes of the events besides their fixed size.
+    bytes: usize,
     lost: u64,
     closed: bool,
 }
@@ -96,6 +112,8 @@ pub struct FeedReader {
     busy: Cell<bool>,
 }
 
+/// The bytes for each event of a queue's capacity. Nearly all UPDATEs are shorter, but a neighbor may send longer ones only.
+const BYTES_PER_EVENT: usize = 1_024;
 /// The events that are taken at once: a publishing thread does not wait for the reader in between.
 const TAKE_BATCH: usize = 256;
 /// A reader that just had events waits this long for a whole batch. A wake-up for each event would take time from the
@@ -114,6 +132,7 @@ impl Feed {
             wake: Condvar::new(),
             batch_full: Condvar::new(),
             capacity: capacity.max(1),
+            max_bytes: capacity.max(1) * BYTES_PER_EVENT,
         });
         self.readers.lock().push(Arc::clone(&queue));
         self.active.store(true, Ordering::Relaxed);
@@ -139,9 +158,11 @@ impl Queue {
         if state.closed {
             return false;
         }
-        if state.lost > 0 || state.events.len() >= self.capacity {
+        let is_full = state.events.len() >= self.capacity || state.bytes >= self.max_bytes;
+        if state.lost > 0 || is_full {
             state.lost += 1;
         } else {
+            state.bytes += event.bytes();
             state.events.push_back(event.clone());
         }
         if state.events.len() == TAKE_BATCH {
@@ -171,6 +192,7 @@ impl FeedReader {
         }
         let some = state.events.len().min(TAKE_BATCH);
         taken.extend(state.events.drain(..some));
+        state.bytes -= taken.iter().map(FeedEvent::bytes).sum::<usize>();
         match taken.pop_front() {
             Some(event) => {
                 self.busy.set(true);
@@ -231,6 +253,25 @@ mod tests {
         drop(reader);
         feed.publish(event(7));
         assert!(!feed.is_active());
+    }
+
+    #[test]
+    fn long_events_fill_a_queue_before_its_number_does() {
+        let feed = Feed::default();
+        let reader = feed.subscribe(100);
+        let long = |unix_us| FeedEvent::Update {
+            peer: PeerId(0),
+            unix_us,
+            body: Body::from(&[0; 10 * BYTES_PER_EVENT][..]),
+        };
+        (0..30).for_each(|n| feed.publish(long(n)));
+        let next = || number(reader.next(Duration::ZERO));
+        for n in 0..10 {
+            assert_eq!(next(), Some(Ok(n)));
+        }
+        assert_eq!(next(), Some(Err(20)));
+        feed.publish(long(30));
+        assert_eq!(next(), Some(Ok(30)));
     }
 
     /// Publishes more than a reader takes at once, while it reads.
