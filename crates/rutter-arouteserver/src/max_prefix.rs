@@ -1,6 +1,7 @@
 //! Limits of the number of prefixes.
 
-use rutter_irr::PeeringDb;
+use rutter_irr::{PeeringDb, PrefixHeadroom};
+use rutter_net::{Family, PerFamily};
 
 use crate::toml_writer::{Keys, quoted};
 use crate::yaml::Section;
@@ -11,10 +12,9 @@ pub(crate) struct MaxPrefix {
     action: Option<&'static str>,
     restart_after: Option<u32>,
     from_peering_db: bool,
-    absolute: u32,
-    relative: u32,
-    general: [u32; 2],
-    limits: [Option<u32>; 2],
+    headroom: PrefixHeadroom,
+    general: PerFamily<u32>,
+    limits: PerFamily<Option<u32>>,
 }
 
 impl Default for MaxPrefix {
@@ -24,10 +24,9 @@ impl Default for MaxPrefix {
             action: None,
             restart_after: None,
             from_peering_db: true,
-            absolute: 100,
-            relative: 15,
-            general: [170_000, 12_000],
-            limits: [None, None],
+            headroom: PrefixHeadroom::default(),
+            general: PerFamily::new(170_000, 12_000),
+            limits: PerFamily::both(None),
         }
     }
 }
@@ -64,9 +63,11 @@ impl MaxPrefix {
         if switch.is_none() {
             now.read_peering_db(&section);
         }
-        let general = ["general_limit_ipv4", "general_limit_ipv6"].map(|key| section.number(key));
-        let limits = ["limit_ipv4", "limit_ipv6"].map(|key| section.number(key));
-        for family in 0..2 {
+        let general = PerFamily::new("general_limit_ipv4", "general_limit_ipv6");
+        let general = general.map(|key| section.number(key));
+        let limits = PerFamily::new("limit_ipv4", "limit_ipv6");
+        let limits = limits.map(|key| section.number(key));
+        for family in Family::ALL {
             now.general[family] = general[family].unwrap_or(self.general[family]);
             now.limits[family] = limits[family].or(self.limits[family]);
         }
@@ -77,8 +78,12 @@ impl MaxPrefix {
         let peering_db = section.section("peering_db");
         self.from_peering_db = peering_db.bool("enabled").unwrap_or(self.from_peering_db);
         let increment = peering_db.section("increment");
-        self.absolute = increment.number("absolute").unwrap_or(self.absolute);
-        self.relative = increment.number("relative").unwrap_or(self.relative);
+        let PrefixHeadroom {
+            absolute,
+            relative_percent,
+        } = &mut self.headroom;
+        *absolute = increment.number("absolute").unwrap_or(*absolute);
+        *relative_percent = increment.number("relative").unwrap_or(*relative_percent);
     }
 
     /// Returns whether limits of PeeringDB count.
@@ -93,13 +98,10 @@ impl MaxPrefix {
             return keys;
         };
         let network = peering_db.net(asn).filter(|_| self.from_peering_db);
-        let known = [
-            network.and_then(|network| network.info_prefixes4),
-            network.and_then(|network| network.info_prefixes6),
-        ];
+        let known = network.map_or(PerFamily::both(None), |network| network.prefix_limits);
         let mut table = Keys::default();
-        for (family, name) in ["v4", "v6"].into_iter().enumerate() {
-            let of_peering_db = known[family].map(|limit| self.increased(limit));
+        for (family, name) in Family::ALL.into_iter().zip(["v4", "v6"]) {
+            let of_peering_db = known[family].map(|limit| self.headroom.above(limit));
             let limit = self.limits[family]
                 .or(of_peering_db)
                 .unwrap_or(self.general[family]);
@@ -116,12 +118,5 @@ impl MaxPrefix {
         }
         keys.table("max-prefix", &table);
         keys
-    }
-
-    /// `(limit + absolute) * (1 + relative / 100)`, as ARouteServer computes it.
-    fn increased(&self, limit: u32) -> u32 {
-        let sum = u64::from(limit) + u64::from(self.absolute);
-        let increased = sum * (100 + u64::from(self.relative)) / 100;
-        u32::try_from(increased).unwrap_or(u32::MAX)
     }
 }

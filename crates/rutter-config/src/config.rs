@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use rutter_irr::PrefixLimits;
 use rutter_net::Asn;
 
 use crate::neighbor_addresses::NeighborAddresses;
@@ -78,6 +80,8 @@ pub struct Config {
     pub dynamic_neighbors: Vec<DynamicNeighbor>,
     /// The address and AS of the dynamic neighbors that are connected and whose AS no section names. A file has none.
     pub dynamic_members: BTreeSet<(IpAddr, Asn)>,
+    /// The limits of PeeringDB that are in force. A file has none. `None`: they are not known yet.
+    pub(crate) prefix_limits: Option<Arc<PrefixLimits>>,
 }
 
 /// A loaded configuration with its warnings.
@@ -121,6 +125,7 @@ impl Config {
     /// Makes this the successor of a running configuration: what both have keeps its number in the stored routes.
     pub fn replacing(mut self, running: &Config) -> Config {
         self.dynamic_members.clone_from(&running.dynamic_members);
+        self.prefix_limits.clone_from(&running.prefix_limits);
         self.number_irr_members(&running.irr_members);
         let custom = &running.communities.custom;
         self.communities.custom.keep_numbers(custom);

@@ -20,6 +20,7 @@ mod list_file;
 mod named_path;
 mod neighbor_addresses;
 mod password;
+mod prefix_limits;
 mod read;
 mod rtt_file;
 mod safe_file;

@@ -301,7 +301,13 @@ impl<'a> Item<'a> {
     /// Reads an integer in a range.
     pub(crate) fn int(&self, range: RangeInclusive<u64>) -> Option<u64> {
         let DeValue::Integer(digits) = self.value.get_ref() else {
-            return self.wrong_type("an integer", &format!("a number like {}", range.start()));
+            let meant = self.as_str().and_then(number_in);
+            let example = match meant {
+                Some(number) if range.contains(&number) => format!("{number} without quotes"),
+                Some(_) => format!("{} to {}", range.start(), range.end()),
+                None => format!("a number like {}", range.start()),
+            };
+            return self.wrong_type("an integer", &example);
         };
         match u64::from_str_radix(digits.as_str(), digits.radix()) {
             Ok(number) if range.contains(&number) => Some(number),
@@ -382,6 +388,15 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// The value of a key, if this is a table that has it.
+    pub(crate) fn entry(&self, name: &str) -> Option<Item<'a>> {
+        Some(Item {
+            source: self.source,
+            key: format!("{}.{name}", self.key),
+            value: self.table()?.get(name)?,
+        })
+    }
+
     /// Reads a nested table with its own keys.
     pub(crate) fn section<T>(
         &self,
@@ -400,6 +415,18 @@ impl<'a> Item<'a> {
             &[keys],
         )))
     }
+}
+
+/// The number that somebody means with a string: `"50k"`, `"1M"`, `"50,000"`.
+fn number_in(text: &str) -> Option<u64> {
+    let text = text.trim().to_ascii_lowercase();
+    let (digits, factor) = match (text.strip_suffix('k'), text.strip_suffix('m')) {
+        (Some(thousands), _) => (thousands, 1_000),
+        (_, Some(millions)) => (millions, 1_000_000),
+        (None, None) => (text.as_str(), 1),
+    };
+    let digits = digits.trim_end().replace(['_', ',', ' '], "");
+    digits.parse::<u64>().ok()?.checked_mul(factor)
 }
 
 fn article(type_name: &str) -> String {

@@ -1,6 +1,7 @@
 //! Readers of values: durations, sizes, AS numbers, sockets, prefixes with lengths.
 
 use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 
 use rutter_net::{Asn, Prefix};
 use rutter_policy::{LengthRange, PrefixMatch};
@@ -157,20 +158,31 @@ pub(crate) fn percent(item: &Item<'_>) -> Option<Option<u8>> {
     if item.value.get_ref().as_bool() == Some(false) {
         return Some(None);
     }
+    let share = share_in_percent(item, 1..=100, "write \"1%\" to \"100%\", or false");
+    share.map(|share| Some(share as u8))
+}
+
+/// Reads a share in a range: `"20%"`.
+pub(crate) fn share_in_percent(
+    item: &Item<'_>,
+    range: RangeInclusive<u32>,
+    hint: &str,
+) -> Option<u32> {
     let text = item.str("20%")?;
     let number = text
         .strip_suffix('%')
         .and_then(|number| number.trim().parse().ok());
-    match number.filter(|number| (1..=100).contains(number)) {
-        Some(number) => Some(Some(number)),
-        None => {
-            item.error(
-                format!("`{text}` is not a share"),
-                "write \"1%\" to \"100%\", or false",
-            );
-            None
-        }
+    let share = number.filter(|number| range.contains(number));
+    if share.is_none() {
+        item.error(format!("`{text}` is not a share"), hint);
     }
+    share
+}
+
+/// Reads a number of 32 bits that is not below `from`.
+pub(crate) fn number(item: &Item<'_>, from: u32) -> Option<u32> {
+    let range = u64::from(from)..=u64::from(u32::MAX);
+    item.int(range).map(|number| number as u32)
 }
 
 /// Reads a range of prefix lengths: `"8-24"` or `"24"`.

@@ -53,6 +53,11 @@ fn actions_have_notations_of_their_own_and_times_are_numbers() {
 }
 
 #[test]
+fn limits_of_prefixes_are_numbers_and_need_data() {
+    check("prefix-limits.toml");
+}
+
+#[test]
 fn custom_communities_have_one_meaning_and_names_that_exist() {
     check("custom.toml");
 }

@@ -37,6 +37,7 @@ use crate::mrt::Archive;
 use crate::neighbor_settings::NeighborSettings;
 use crate::outside_sources::OutsideSources;
 use crate::peer_table::{Change, PeerTable};
+use crate::peeringdb_limits;
 use crate::reactor::{self, Reactor, WAKE};
 use crate::restart::{self, Restart, Stop};
 use crate::shared::{Clock, Loaded, Shared, StopOrder, StopRequest, Thread, unix_us};
@@ -227,6 +228,8 @@ impl Handle {
     fn spawn(&mut self, polls: Vec<Poll>) -> Result<(), StartError> {
         let config = Arc::clone(&self.shared.config.read());
         OutsideSources::start(&self.shared, &config).map_err(failed("sources of outside data"))?;
+        // They know some limits already.
+        let config = Arc::clone(&self.shared.config.read());
         self.open_control(&config)?;
         self.open_outlets(&config)?;
         self.begin_archive();
@@ -285,6 +288,7 @@ impl Handle {
         self.watch("limits", outbound_limits::watch)?;
         self.watch("requests", missing_routes::watch)?;
         self.watch("members", dynamic_members::watch)?;
+        self.watch("peeringdb", peeringdb_limits::watch)?;
         self.watch("confirm", apply::watch)?;
         let shared = Arc::clone(&self.shared);
         let restart = named("restart", move || restart::watch(&shared));

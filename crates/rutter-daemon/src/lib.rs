@@ -49,6 +49,7 @@ mod outside_sources;
 mod peer;
 mod peer_log_limits;
 mod peer_table;
+mod peeringdb_limits;
 mod privileges;
 mod reactor;
 mod read_share;

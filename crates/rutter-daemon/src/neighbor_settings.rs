@@ -12,7 +12,7 @@ use rutter_session::{FamilyConfig, GracefulRestartConfig, IdleHold, RemoteAs};
 /// The settings of one neighbor.
 #[derive(Clone)]
 pub(crate) struct NeighborSettings {
-    /// The neighbor as configured.
+    /// The neighbor as configured, with the prefix limits in force.
     pub(crate) config: Arc<Neighbor>,
     /// The settings of the table.
     pub(crate) table: rutter_rib::Neighbor,
@@ -25,10 +25,12 @@ pub(crate) struct NeighborSettings {
 impl NeighborSettings {
     /// The settings of a configured neighbor.
     pub(crate) fn new(config: &Config, neighbor: &Neighbor) -> Self {
+        let mut neighbor = neighbor.clone();
+        neighbor.session.max_prefix = config.max_prefix(&neighbor);
         NeighborSettings {
-            config: Arc::new(neighbor.clone()),
-            table: for_table(config, neighbor),
-            session: for_session(config, neighbor),
+            table: for_table(config, &neighbor),
+            session: for_session(config, &neighbor),
+            config: Arc::new(neighbor),
             dynamic: None,
         }
     }

@@ -1,12 +1,13 @@
 //! The table of a configuration without sockets, threads and sources that run: for commands that ask what Rutter would do.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use rutter_api::SourceRow;
 use rutter_config::{Config, Neighbor};
 use rutter_policy::OutsideData;
 use rutter_rib::{PeerId, Rib, TooManyNeighbors};
-use rutter_sources::irr::IrrSource;
+use rutter_sources::irr::{IrrSource, prefix_limits_in};
 use rutter_sources::rpki::RpkiSource;
 use rutter_sources::unix_seconds;
 
@@ -32,7 +33,7 @@ pub struct OfflineTable {
 pub struct OfflineNeighbor {
     /// Its id in the table.
     pub peer: PeerId,
-    /// Its configuration.
+    /// Its configuration, with the prefix limits in force.
     pub config: Neighbor,
 }
 
@@ -47,11 +48,12 @@ impl OfflineTable {
         let mut status = source_slot::read::<RpkiSource>(config, &mut data);
         status.extend(source_slot::read::<IrrSource>(config, &mut data));
         rib.replace_outside_data(Arc::new(data), || {});
+        let config = &with_limits(config);
         let add = |neighbor: &Neighbor| {
             let settings = NeighborSettings::new(config, neighbor);
             Ok(OfflineNeighbor {
+                config: Neighbor::clone(&settings.config),
                 peer: rib.add_neighbor(settings.table)?,
-                config: neighbor.clone(),
             })
         };
         let neighbors = config.neighbors.iter().map(add);
@@ -66,4 +68,17 @@ impl OfflineTable {
             rib,
         })
     }
+}
+
+/// The configuration with the limits of PeeringDB's dump. If it cannot be read, its row says so.
+fn with_limits(config: &Config) -> Cow<'_, Config> {
+    let irr = config
+        .irr
+        .as_ref()
+        .filter(|_| config.follows_prefix_limits());
+    let Some(dump) = irr.and_then(|irr| irr.peeringdb.as_ref()) else {
+        return Cow::Borrowed(config);
+    };
+    let limits = prefix_limits_in(dump).unwrap_or_default();
+    Cow::Owned(config.with_prefix_limits(Some(Arc::new(limits))))
 }

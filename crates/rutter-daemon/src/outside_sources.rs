@@ -7,11 +7,13 @@ use std::time::Duration;
 use parking_lot::{Mutex, MutexGuard};
 use rutter_api::{SourceAction, SourceRow};
 use rutter_config::Config;
+use rutter_irr::PrefixLimits;
 use rutter_policy::OutsideData;
 use rutter_sources::irr::IrrSource;
 use rutter_sources::rpki::RpkiSource;
 use rutter_sources::{SourceStatus, unix_seconds};
 
+use crate::peeringdb_limits;
 use crate::shared::Shared;
 use crate::source_slot::{ConfiguredSource, Slot, SourceSlot};
 
@@ -35,7 +37,13 @@ impl OutsideSources {
         for slot in shared.sources.all() {
             slot.start(shared, config)?;
         }
+        peeringdb_limits::follow(shared);
         Ok(())
+    }
+
+    /// The prefix limits of PeeringDB that are in force; `None` if they are not known yet, or not configured.
+    pub(crate) fn prefix_limits(&self) -> Option<Arc<PrefixLimits>> {
+        self.irr.prefix_limits()
     }
 
     /// Applies a new configuration. Data that are known stay in force while the others are fetched.

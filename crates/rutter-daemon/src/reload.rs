@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rutter_api::ReloadError;
-use rutter_config::{Changed, Config, ConfigSource, Diff, Web};
+use rutter_config::{Changed, Config, ConfigSource, Diff, Neighbor, Web};
 use rutter_net::Asn;
 use rutter_policy::{ExportPolicy, ImportPolicy};
 use rutter_rib::{PeerId, PreviewedPolicy, PreviewedRoute, Snapshot};
@@ -293,6 +293,34 @@ fn change_dynamic(shared: &Shared, old: &Config, new: &Config, changes: &mut Cha
         };
         changes.add(peer, settings, change);
     }
+}
+
+/// Gives the neighbors the limits that another configuration has for them, while their sessions continue. Returns how many
+/// neighbors have others now.
+pub(crate) fn change_prefix_limits(shared: &Shared, old: &Config, new: &Config) -> usize {
+    let mut changes = Changes::default();
+    let differs = |neighbor: &Neighbor| old.max_prefix(neighbor) != new.max_prefix(neighbor);
+    for status in shared.peers.all() {
+        let (dynamic, address, asn, peer) =
+            status.with(|d| (d.dynamic, d.config.address, d.config.asn, d.peer));
+        let mut settings = match (dynamic, new.neighbor(address)) {
+            (_, Some(neighbor)) if differs(neighbor) => NeighborSettings::new(new, neighbor),
+            (true, None) => {
+                let mut sections = new.dynamic_neighbors.iter();
+                let section = sections.find(|section| section.admits(address));
+                match section.filter(|section| differs(&section.neighbor(address, asn))) {
+                    Some(section) => NeighborSettings::dynamic(new, section, address, asn),
+                    None => continue,
+                }
+            }
+            _ => continue,
+        };
+        keep_local(&mut settings, &status);
+        changes.add(peer, settings, Change::Live);
+    }
+    let count = changes.settings.len();
+    changes.apply(shared);
+    count
 }
 
 /// Gives dynamic neighbors the numbers that they have in the IRR data of a new configuration. Their sessions continue.

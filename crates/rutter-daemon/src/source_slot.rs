@@ -8,7 +8,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rutter_api::SourceAction;
 use rutter_config::{Config, Rpki};
-use rutter_irr::IrrData;
+use rutter_irr::{IrrData, PrefixLimits};
 use rutter_policy::OutsideData;
 use rutter_sources::irr::{IrrSettings, IrrSource};
 use rutter_sources::rpki::{LiveRpkiData, RpkiSettings, RpkiSource};
@@ -101,6 +101,13 @@ pub(crate) struct SourceSlot<S>(Mutex<Option<S>>);
 impl<S> Default for SourceSlot<S> {
     fn default() -> Self {
         SourceSlot(Mutex::new(None))
+    }
+}
+
+impl SourceSlot<IrrSource> {
+    /// The prefix limits of PeeringDB that are in force.
+    pub(crate) fn prefix_limits(&self) -> Option<Arc<PrefixLimits>> {
+        self.0.lock().as_ref()?.prefix_limits()
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use rutter_net::PerFamily;
 use serde::Deserialize;
 
-use crate::{AsSetName, ParseFileError};
+use crate::{AsSetName, ParseFileError, PrefixLimits};
 
 /// The networks of a PeeringDB dump by AS number.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -17,10 +18,8 @@ pub struct PeeringDb {
 pub struct PeeringDbNet {
     /// The AS number.
     pub asn: u32,
-    /// The recommended maximum of IPv4 prefixes.
-    pub info_prefixes4: Option<u32>,
-    /// The recommended maximum of IPv6 prefixes.
-    pub info_prefixes6: Option<u32>,
+    /// The recommended maximum of prefixes: the fields `info_prefixes4` and `info_prefixes6`.
+    pub prefix_limits: PerFamily<Option<u32>>,
     /// The AS-SETs that the field `irr_as_set` names.
     pub as_sets: Vec<AsSetName>,
     /// The network asks that its routes never pass route servers.
@@ -68,6 +67,12 @@ impl PeeringDb {
         nets.map(|net| (net.asn, net.as_sets)).collect()
     }
 
+    /// The recommended limits, of the networks that have any.
+    pub fn prefix_limits(&self) -> PrefixLimits {
+        let nets = self.nets.values();
+        nets.map(|net| (net.asn, net.prefix_limits)).collect()
+    }
+
     /// Returns the number of networks.
     pub fn len(&self) -> usize {
         self.nets.len()
@@ -93,8 +98,7 @@ impl From<Net> for PeeringDbNet {
         let number = |number: Option<u32>| number.filter(|number| *number > 0);
         PeeringDbNet {
             asn: net.asn,
-            info_prefixes4: number(net.info_prefixes4),
-            info_prefixes6: number(net.info_prefixes6),
+            prefix_limits: PerFamily::new(net.info_prefixes4, net.info_prefixes6).map(number),
             as_sets: AsSetName::find_all(net.irr_as_set.as_deref().unwrap_or_default()),
             never_via_route_servers: net.info_never_via_route_servers.unwrap_or(false),
         }
@@ -114,13 +118,15 @@ mod tests {
     fn networks_are_found_by_asn() {
         let db = PeeringDb::parse(DUMP, 2).unwrap();
         let net = db.net(64_500).unwrap();
-        assert_eq!((net.info_prefixes4, net.info_prefixes6), (Some(100), None));
+        assert_eq!(net.prefix_limits, PerFamily::new(Some(100), None));
         let names: Vec<String> = net.as_sets.iter().map(|name| name.to_string()).collect();
         assert_eq!(names, ["RIPE::AS-FOO", "AS-BAR"]);
         assert_eq!(db.never_via_route_servers(), [64_500]);
         let other = db.net(64_501).unwrap();
         assert!(other.as_sets.is_empty() && !other.never_via_route_servers);
         assert_eq!((db.net(1), db.len()), (None, 2));
+        let limits = db.prefix_limits();
+        assert_eq!((limits.len(), limits.of(64_500)), (1, net.prefix_limits));
     }
 
     #[test]

@@ -194,7 +194,12 @@ fn max_prefix(
     let limit = limits.filter_map(|(_, port)| port.max_prefix).max();
     let limit = limit.filter(|limit| *limit > 0);
     let action = default.map_or(LimitAction::Shutdown, |default| default.action);
-    limit.map(|limit| MaxPrefix { limit, action }).or(default)
+    let own = |limit| MaxPrefix {
+        limit,
+        action,
+        headroom: None,
+    };
+    limit.map(own).or(default)
 }
 
 /// The AS-SETs of all ports, each once. The member's own AS always belongs to them.

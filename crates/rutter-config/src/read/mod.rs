@@ -169,6 +169,7 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
         irr_members: StableNumbers::default(),
         dynamic_neighbors,
         dynamic_members: BTreeSet::new(),
+        prefix_limits: None,
     };
     let listen = config.daemon.listen.iter().map(|socket| socket.ip());
     config.addresses = NeighborAddresses::collect(&config.neighbors, listen);

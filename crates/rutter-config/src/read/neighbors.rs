@@ -86,6 +86,7 @@ impl<'a> Neighbors<'a> {
     pub(super) fn read(&mut self, root: &Root<'_>) {
         root.section("defaults", &[Session::KEYS], |section| {
             self.defaults.session.read_from(&section);
+            self.check_limits(&section);
             self.check_attached(&section);
         });
         root.each("group", GROUP, |section| self.group(&section));
@@ -327,6 +328,7 @@ impl<'a> Neighbors<'a> {
             });
         });
         session.read_from(section);
+        self.check_limits(section);
         self.check_attached(section);
         let next_hop = session.next_hop.unwrap_or(checks.next_hop);
         if next_hop == NextHopRule::Authorized && session.authorized_addresses.is_empty() {
@@ -334,6 +336,21 @@ impl<'a> Neighbors<'a> {
                 "authorized-addresses",
                 "`next-hop = \"authorized\"` without addresses is the same as \"strict\"",
                 "write authorized-addresses = [\"192.0.2.11\"]",
+            );
+        }
+    }
+
+    /// Reports limits from PeeringDB without its data.
+    fn check_limits(&self, section: &Section<'_>) {
+        let limits = section.get("max-prefix");
+        let Some(item) = limits.and_then(|limits| limits.entry("peeringdb")) else {
+            return;
+        };
+        let is_wanted = item.table().is_some() || item.value.get_ref().as_bool() == Some(true);
+        if is_wanted && !self.data.peeringdb {
+            item.error(
+                "`irr.peeringdb` is missing, which has the limits",
+                "write peeringdb = \"/var/lib/peeringdb/net.json\" in [irr]: a dump of https://www.peeringdb.com/api/net",
             );
         }
     }

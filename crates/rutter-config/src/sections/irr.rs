@@ -37,7 +37,7 @@ section! {
         /// The dump of registro.br; its prefixes count as route objects.
         "registro-br": "path", default "none", reload AtOnce
             => registro_br: Option<PathBuf> = None, read |i| i.named(PathRole::RegistroBrDump).map(Some);
-        /// A dump of PeeringDB's networks as JSON, for the AS-SETs of members without `as-sets`.
+        /// A dump of PeeringDB's networks (`/api/net`) as JSON, for the AS-SETs of members without `as-sets`, and for `max-prefix.peeringdb`. Rutter reads it again with each refresh.
         "peeringdb": "path", default "none", reload AtOnce
             => peeringdb: Option<PathBuf> = None, read |i| i.named(PathRole::PeeringDbDump).map(Some);
         /// A valid ROA counts as a route object, if its origin is in the member's AS-SETs. It needs `[rpki]`.

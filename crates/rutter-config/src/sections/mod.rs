@@ -50,7 +50,7 @@ use history::History;
 use irr::Irr;
 use lookup::Lookup;
 use max_memory::MaxMemory;
-use max_prefix::{MAX_PREFIX, MAX_PREFIX_OUT};
+use max_prefix::{HEADROOM, MAX_PREFIX, MAX_PREFIX_OUT};
 use metrics::Metrics;
 use mrt::Mrt;
 use rpki::Rpki;
@@ -177,6 +177,7 @@ pub const SESSION: &[Key] = Session::KEYS;
 /// The tables that are values of keys, with their keys.
 pub const TABLES: &[(&str, &[Key])] = &[
     ("max-prefix", MAX_PREFIX),
+    ("peeringdb of max-prefix", HEADROOM),
     ("max-prefix-out", MAX_PREFIX_OUT),
     ("max-memory", MaxMemory::KEYS),
     ("tcp-ao", AoKey::KEYS),
@@ -235,11 +236,12 @@ macro_rules! parts {
             differs: |old, new| old.$field != new.$field,
         }),*];
 
-        // The members in IRR data and the index of addresses derive from the other parts, and the dynamic members from the
-        // sessions.
+        // The members in IRR data and the index of addresses derive from the other parts, the dynamic members from the
+        // sessions, and the limits of PeeringDB from its data.
         const _: fn(&Config) = |Config {
                                     irr_members: _,
                                     dynamic_members: _,
+                                    prefix_limits: _,
                                     addresses: _,
                                     $($field: _),*
                                 }| {};

@@ -83,8 +83,8 @@ section! {
         /// Refuse a neighbor that does not announce a role.
         "role-strict": "true, false", default "false", reload ResetsSession
             => role_strict: bool = false, read Item::bool, live |_, new| !new;
-        /// The maximum number of received prefixes per family, including rejected ones. For the actions, see below.
-        "max-prefix": "`{ v4 = 1000, v6 = 100, action = \"restart\", restart-after = \"15m\" }`", default "no limit", reload Reevaluates
+        /// The maximum number of received prefixes per family, including rejected ones. For the keys and actions, see below.
+        "max-prefix": "`{ v4 = 1000, v6 = 100, action = \"restart\" }`", default "no limit", reload Reevaluates
             => max_prefix: PerFamily<Option<MaxPrefix>> = PerFamily::both(None), edit max_prefix;
         /// The maximum number of prefixes per family that are advertised to the neighbor. Rutter counts them every few seconds, so a session may exceed the limit for that time. For the actions, see below.
         "max-prefix-out": "`{ v4 = 1_500_000, v6 = 300_000, action = \"warn\" }`", default "no limit", reload AtOnce

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rutter_api::{Line, LookupQuery, Request, SourceAction, SourceRow};
 
-use super::support::{Folder, Speaker, member, start, text, wait_until};
+use super::support::{Folder, Received, Speaker, member, start, text, wait_until};
 use super::{ask, two_members};
 
 /// A document with one VRP for 8.8.0.0/16.
@@ -284,4 +284,53 @@ fn the_routes_that_refused_vrps_would_change_are_listed() {
     let changed: Vec<(String, bool)> = changed.collect();
     assert_eq!(changed, [("9.9.9.0/24".to_owned(), true)]);
     two.expect_table(&["1.1.1.0/24"]);
+}
+
+/// The limit of the first member is that of its network in PeeringDB and one more. It is in force before the first session
+/// after a start, and changes with the dump while the session continues.
+#[test]
+fn prefix_limits_follow_the_data_of_peeringdb() {
+    let folder = Folder::new("peeringdb");
+    let dump = folder.0.join("net.json");
+    let write = |limit: u32| {
+        let network = format!(r#"{{"asn": 64501, "info_prefixes4": {limit}}}"#);
+        std::fs::write(&dump, format!(r#"{{"data": [{network}]}}"#)).expect("write");
+    };
+    write(1);
+    let list = folder.0.join("list.txt");
+    std::fs::write(&list, "8.8.8.0/24\n").expect("write");
+    let irr = format!(
+        "[irr]\nfiles = {{ AS64501 = \"{}\" }}\npeeringdb = \"{}\"\n{}",
+        list.display(),
+        dump.display(),
+        state(&folder)
+    );
+    let limits = "max-prefix = { v4 = 100, v6 = 100, action = \"block\", \
+                  peeringdb = { absolute = 1, relative = \"0%\" } }\nchecks = { irr = \"off\" }";
+    let more = format!(
+        "{}{}{irr}",
+        member(1, 64501, limits),
+        member(2, 64502, limits)
+    );
+    let (daemon, _) = start(&folder, 1, &more);
+    let copy = folder.0.join("state/irr");
+    wait_until("the last good copy", || copy.exists());
+    daemon.stop("again");
+
+    let (_daemon, address) = start(&folder, 1, &more);
+    let mut one = Speaker::establish(1, 64501, address);
+    let mut two = Speaker::establish(2, 64502, address);
+    one.announce(&["8.8.8.0/24", "9.9.9.0/24", "7.7.7.0/24"], &[]);
+    two.expect_table(&["8.8.8.0/24", "9.9.9.0/24"]);
+    write(2);
+    refresh(&folder, "irr");
+    while !matches!(one.receive(), Received::Refresh) {}
+    one.announce(&["8.8.8.0/24", "9.9.9.0/24", "7.7.7.0/24"], &[]);
+    two.expect_table(&["7.7.7.0/24", "8.8.8.0/24", "9.9.9.0/24"]);
+    // PeeringDB does not have the other network.
+    two.announce(
+        &["6.6.6.0/24", "5.5.5.0/24", "4.4.4.0/24", "3.3.3.0/24"],
+        &[],
+    );
+    one.expect_table(&["3.3.3.0/24", "4.4.4.0/24", "5.5.5.0/24", "6.6.6.0/24"]);
 }

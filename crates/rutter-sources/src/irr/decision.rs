@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use rutter_irr::OriginSet;
 
 use super::record::{Record, View};
-use super::store::{FileKey, IrrStore};
+use super::store::{FileContent, FileKey, IrrStore};
 use super::wanted::Wanted;
 use crate::{Shrink, ShrinkGuard};
 
@@ -30,12 +30,7 @@ impl Refusals {
         self.files.clear();
         let mut changed = false;
         for (key, record) in &mut store.files {
-            let len = |view| {
-                let content = record.get(view);
-                content.map_or(0, |file| {
-                    file.rows.len() + file.asns.len() + file.as_sets.len()
-                })
-            };
+            let len = |view| record.get(view).map_or(0, FileContent::len);
             match check(limit, len(View::Good), len(View::Next)) {
                 Some(shrink) => drop(self.files.insert(key.clone(), shrink)),
                 None => changed |= record.promote(),

@@ -170,10 +170,14 @@ fn parse(key: &FileKey, text: &[u8]) -> Result<FileContent, ParseFileError> {
         }
         FileKey::Arin => dump(parse_arin_dump(text, MAX_ROWS)?),
         FileKey::RegistroBr => dump(parse_registro_br_dump(text, MAX_ROWS)?),
-        FileKey::PeeringDb => FileContent {
-            as_sets: PeeringDb::parse(text, MAX_ROWS)?.into_as_sets(),
-            ..FileContent::default()
-        },
+        FileKey::PeeringDb => {
+            let networks = PeeringDb::parse(text, MAX_ROWS)?;
+            FileContent {
+                prefix_limits: Some(Arc::new(networks.prefix_limits())),
+                as_sets: networks.into_as_sets(),
+                ..FileContent::default()
+            }
+        }
     })
 }
 

@@ -32,7 +32,7 @@ mod wanted;
 mod whois_dumps;
 
 pub use as_set_limits::AsSetLimits;
-pub use dump_check::IrrDump;
+pub use dump_check::{IrrDump, prefix_limits_in};
 pub use irrd_limits::IrrdLimits;
 pub use irrd_reply::{IrrdReply, IrrdReplyError};
 pub use list_file::ListSummary;

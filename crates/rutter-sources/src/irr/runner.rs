@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use rutter_irr::{AsSetName, IrrData, OriginSet};
+use rutter_irr::{AsSetName, IrrData, OriginSet, PrefixLimits};
 use tracing::{info, warn};
 
 use super::assemble::{MissingAnswers, assemble};
@@ -16,7 +16,7 @@ use super::irrd_servers::IrrdServers;
 use super::record::{Record, View};
 use super::settings::IrrSettings;
 use super::status_rows::{NAME, Overview, Report, location};
-use super::store::IrrStore;
+use super::store::{FileKey, IrrStore};
 use super::store_file;
 use super::wanted::Wanted;
 use crate::{LastGood, SourceSignals, SourceStatus, unix_seconds};
@@ -28,6 +28,8 @@ pub(crate) struct Shared {
     pub status: Mutex<Vec<SourceStatus>>,
     /// The data that would be in force if an operator accepted what is refused.
     pub refused: Mutex<Option<Arc<IrrData>>>,
+    /// The limits of PeeringDB that are in force. `None`: its dump and the copy on disk were not read yet.
+    pub prefix_limits: Mutex<Option<Arc<PrefixLimits>>>,
     /// The copy on disk lacks answers about unnamed members.
     pub is_unsaved: AtomicBool,
 }
@@ -151,6 +153,8 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
         if let Some(why) = &self.report.copy_error {
             warn!("irr: {why}; the data are fetched again");
         }
+        let known = self.limits_in_force();
+        *self.shared.prefix_limits.lock() = known;
         self.wanted = Wanted::new(&self.settings, &self.store);
         if self.report.updated_at.is_some() {
             self.publish();
@@ -167,6 +171,7 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
         read_files(&self.settings, &mut self.store);
         let limit = self.settings.refuse_shrink;
         self.refusals.decide_files(&mut self.store, limit);
+        self.publish_limits();
         self.wanted = Wanted::new(&self.settings, &self.store);
         self.report.is_complete = self.settings.servers.is_empty();
         self.publish();
@@ -179,6 +184,8 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
         read_files(&self.settings, &mut self.store);
         let limit = self.settings.refuse_shrink;
         let mut changed = self.refusals.decide_files(&mut self.store, limit);
+        // Servers may need minutes.
+        self.publish_limits();
         self.wanted = Wanted::new(&self.settings, &self.store);
         let went_through = self.fetch(signals, scope);
         if signals.is_stopped() {
@@ -271,6 +278,19 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
         }
     }
 
+    fn limits_in_force(&self) -> Option<Arc<PrefixLimits>> {
+        self.settings.peeringdb.as_ref()?;
+        let peering_db = self.store.file(&FileKey::PeeringDb)?;
+        peering_db.prefix_limits.clone()
+    }
+
+    /// After an attempt to read the dump. Without any data of it, no network has a limit.
+    fn publish_limits(&self) {
+        let known = self.settings.peeringdb.as_ref();
+        let known = known.map(|_| self.limits_in_force().unwrap_or_default());
+        *self.shared.prefix_limits.lock() = known;
+    }
+
     /// Builds the data with what is refused, while there is any.
     fn offer_refused(&self) {
         let refused = (!self.refusals.is_empty()).then(|| {
@@ -352,6 +372,7 @@ impl Shared {
             settings: Mutex::new(settings),
             status: Mutex::new(vec![status]),
             refused: Mutex::new(None),
+            prefix_limits: Mutex::new(None),
             is_unsaved: AtomicBool::new(false),
         }
     }

@@ -29,7 +29,7 @@ pub struct IrrSettings {
     pub arin_whois: Option<PathBuf>,
     /// The dump of registro.br.
     pub registro_br: Option<PathBuf>,
-    /// A dump of PeeringDB's networks as JSON, for the AS-SETs of members without any.
+    /// A dump of PeeringDB's networks as JSON, for the AS-SETs of members without any, and for prefix limits.
     pub peeringdb: Option<PathBuf>,
     /// The members by number ([`IrrMember`](rutter_irr::IrrMember)). `None`: the number is free.
     pub members: Vec<Option<IrrMemberSettings>>,

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use rutter_irr::IrrData;
+use rutter_irr::{IrrData, PrefixLimits};
 
 use super::data_of_files::data_of_files;
 use super::runner::{Runner, Shared};
@@ -37,6 +37,12 @@ impl IrrSource {
     /// The data that would be in force if an operator accepted what is refused; `None` if nothing is.
     pub fn refused(&self) -> Option<Arc<IrrData>> {
         self.shared.refused.lock().clone()
+    }
+
+    /// The prefix limits of PeeringDB that are in force; none for a network if its dump cannot be read. `None` before the
+    /// first attempt to read it, and without it in the settings.
+    pub fn prefix_limits(&self) -> Option<Arc<PrefixLimits>> {
+        self.shared.prefix_limits.lock().clone()
     }
 }
 

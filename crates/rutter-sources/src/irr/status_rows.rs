@@ -145,8 +145,14 @@ impl Overview<'_> {
         row.last_error.clone_from(&record.error);
         if let Some(file) = &record.good {
             row.updated_at = record.answered_at.or(self.report.updated_at);
-            row.entries = (file.rows.len() + file.as_sets.len()) as u64;
-            row.detail = format!("{} AS numbers", file.asns.len().max(file.as_sets.len()));
+            row.entries = (file.rows.len() + file.facts()) as u64;
+            row.detail = match &file.prefix_limits {
+                None => format!("{} AS numbers", file.asns.len().max(file.as_sets.len())),
+                Some(limits) => {
+                    let (sets, limits) = (file.as_sets.len(), limits.len());
+                    format!("AS-SETs of {sets} networks, prefix limits of {limits}")
+                }
+            };
         }
         let refused = self.refusals.files.get(key);
         row.refused = refused.map(ToString::to_string);

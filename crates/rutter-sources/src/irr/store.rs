@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use rutter_irr::{AsSetName, IrrList, OriginSet};
+use rutter_irr::{AsSetName, IrrList, OriginSet, PrefixLimits};
 
 use super::packed_rows::PackedRows;
 use super::record::{Record, View};
@@ -37,6 +37,20 @@ pub(crate) struct FileContent {
     pub rows: Arc<IrrList>,
     /// AS-SETs by AS number, of PeeringDB.
     pub as_sets: BTreeMap<u32, Vec<AsSetName>>,
+    /// Recommended limits, of PeeringDB. `None`: a last good copy of an earlier version, which has none.
+    pub prefix_limits: Option<Arc<PrefixLimits>>,
+}
+
+impl FileContent {
+    /// The number of the entries that Rutter uses.
+    pub fn len(&self) -> usize {
+        self.rows.len() + self.asns.len() + self.facts()
+    }
+
+    /// The number of networks of which PeeringDB has AS-SETs, and of those of which it has limits.
+    pub fn facts(&self) -> usize {
+        self.as_sets.len() + self.prefix_limits.as_ref().map_or(0, |limits| limits.len())
+    }
 }
 
 /// All answers that are known.

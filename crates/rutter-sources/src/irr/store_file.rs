@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use rutter_irr::PrefixLimits;
+use rutter_net::PerFamily;
+
 use super::packed_rows::PackedRows;
 use super::record::Record;
 use super::store::{FileContent, FileKey, IrrStore, SetAnswer};
@@ -11,8 +14,8 @@ use super::store::{FileContent, FileKey, IrrStore, SetAnswer};
 /// The version of the form.
 pub(crate) const VERSION: u32 = 1;
 
-/// Writes the answers in force: sets, origins and files. Each begins with the number of its items. Numbers have four
-/// bytes, the least significant first.
+/// Writes the answers in force: sets, origins and files, and the limits of PeeringDB if it is among the files. Each begins
+/// with the number of its items. Numbers have four bytes, the least significant first.
 ///
 /// # Errors
 /// If the writer fails.
@@ -44,10 +47,26 @@ pub(crate) fn write(store: &IrrStore, out: &mut dyn Write) -> io::Result<()> {
             bytes(out, names.join(" ").as_bytes())?;
         }
     }
+    let peering_db = store.file(&FileKey::PeeringDb);
+    match peering_db.and_then(|file| file.prefix_limits.as_ref()) {
+        Some(limits) => write_limits(limits, out),
+        None => Ok(()),
+    }
+}
+
+fn write_limits(limits: &PrefixLimits, out: &mut dyn Write) -> io::Result<()> {
+    number(out, limits.len())?;
+    for (asn, limits) in limits.iter() {
+        out.write_all(&asn.to_le_bytes())?;
+        for limit in limits {
+            // No network recommends 0.
+            out.write_all(&limit.unwrap_or(0).to_le_bytes())?;
+        }
+    }
     Ok(())
 }
 
-/// Reads what [`write`] wrote; `None` if it has another form.
+/// Reads what [`write`] wrote; `None` if it has another form. Earlier versions wrote no limits.
 pub(crate) fn read(data: &[u8]) -> Option<IrrStore> {
     let mut rest = Rest(data);
     let mut store = IrrStore::default();
@@ -78,10 +97,26 @@ pub(crate) fn read(data: &[u8]) -> Option<IrrStore> {
             asns,
             rows,
             as_sets,
+            prefix_limits: None,
         };
         store.files.insert(key, Record::of(file));
     }
+    if !rest.0.is_empty() {
+        let peering_db = store.files.get_mut(&FileKey::PeeringDb)?;
+        let limits = read_limits(&mut rest)?;
+        peering_db.good.as_mut()?.prefix_limits = Some(Arc::new(limits));
+    }
     rest.0.is_empty().then_some(store)
+}
+
+fn read_limits(rest: &mut Rest<'_>) -> Option<PrefixLimits> {
+    let networks = 0..rest.number()?;
+    let limits = networks.map(|_| {
+        let asn = rest.number()?;
+        let mut limit = || Some(rest.number()?).map(|limit| Some(limit).filter(|limit| *limit > 0));
+        Some((asn, PerFamily::new(limit()?, limit()?)))
+    });
+    limits.collect()
 }
 
 fn good<'a, K: 'a, T: 'a>(
@@ -181,15 +216,24 @@ mod tests {
                 asns: [1].into(),
                 rows: Arc::new(rows.iter().collect()),
                 as_sets: BTreeMap::from([(64_500, names)]),
+                prefix_limits: None,
             };
             store.files.insert(key, Record::of(file));
         }
         store
     }
 
+    fn with_limits(mut store: IrrStore) -> IrrStore {
+        let limits = PerFamily::new(Some(900), None);
+        let limits = PrefixLimits::from_iter([(64_500, limits)]);
+        let peering_db = store.files.get_mut(&FileKey::PeeringDb).unwrap();
+        peering_db.good.as_mut().unwrap().prefix_limits = Some(Arc::new(limits));
+        store
+    }
+
     #[test]
     fn the_answers_in_force_return() {
-        let store = store();
+        let store = with_limits(store());
         let mut data = Vec::new();
         write(&store, &mut data).unwrap();
         let read_again = read(&data).unwrap();
@@ -209,10 +253,13 @@ mod tests {
 
     #[test]
     fn other_forms_are_refused() {
-        let mut data = Vec::new();
-        write(&store(), &mut data).unwrap();
+        let (mut former, mut data) = (Vec::new(), Vec::new());
+        write(&store(), &mut former).unwrap();
+        write(&with_limits(store()), &mut data).unwrap();
         for cut in 0..data.len() {
-            assert!(read(&data[..cut]).is_none(), "{cut}");
+            // An earlier version wrote so much.
+            let is_whole = cut == former.len();
+            assert_eq!(read(&data[..cut]).is_some(), is_whole, "{cut}");
         }
         data.push(0);
         assert!(read(&data).is_none());

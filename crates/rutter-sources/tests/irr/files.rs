@@ -1,5 +1,6 @@
 //! Lists and dumps in files.
 
+use rutter_net::{Family, PerFamily};
 use rutter_sources::irr::{IrrSettings, IrrSource};
 use rutter_sources::{Source, SourceState};
 
@@ -115,4 +116,67 @@ fn dumps_count_as_route_objects() {
     }
     bench.wait_state(SourceState::Live);
     assert!(bench.row("irr ARIN").is_some() && bench.row("irr PeeringDB").is_some());
+}
+
+/// A dump of PeeringDB with the numbers of prefixes of networks.
+fn networks(numbers: &[(u32, u32, u32)]) -> String {
+    let network = |(asn, v4, v6): &(u32, u32, u32)| {
+        format!(r#"{{"asn": {asn}, "info_prefixes4": {v4}, "info_prefixes6": {v6}}}"#)
+    };
+    let networks: Vec<String> = numbers.iter().map(network).collect();
+    format!(r#"{{"data": [{}]}}"#, networks.join(","))
+}
+
+#[test]
+fn prefix_limits_follow_the_dump_and_survive_a_restart() {
+    let folder = Folder::new();
+    let dump = networks(&[(64_500, 900, 0), (64_501, 10, 5), (64_502, 0, 0)]);
+    let with_dump = IrrSettings {
+        peeringdb: Some(folder.write("net.json", &dump)),
+        ..settings(&[], &[(64_500, &[])])
+    };
+    let limits = |bench: &Bench, asn| {
+        let limits = bench.source.prefix_limits();
+        limits.map(|limits| limits.of(asn))
+    };
+    let is = |bench: &Bench, asn, limit: Option<u32>| {
+        limits(bench, asn).is_some_and(|limits| limits[Family::Ipv4Unicast] == limit)
+    };
+    let mut bench = Bench::start(with_dump.clone(), &folder);
+    bench.next();
+    assert_eq!(
+        limits(&bench, 64_500),
+        Some(PerFamily::new(Some(900), None))
+    );
+    assert_eq!(
+        limits(&bench, 64_501),
+        Some(PerFamily::new(Some(10), Some(5)))
+    );
+    assert_eq!(limits(&bench, 64_502), Some(PerFamily::both(None)));
+    // A refresh reads the dump again.
+    folder.write(
+        "net.json",
+        &networks(&[(64_500, 1_000, 0), (64_501, 10, 5)]),
+    );
+    bench.source.refresh();
+    bench.wait("the new limit", |_| is(&bench, 64_500, Some(1_000)));
+    // A broken dump changes nothing, over a restart as well.
+    folder.write("net.json", "{");
+    bench.source.refresh();
+    let row = |bench: &Bench| bench.row("irr PeeringDB").unwrap();
+    bench.wait("an error", |_| row(&bench).last_error.is_some());
+    assert!(is(&bench, 64_500, Some(1_000)));
+    assert!(bench.stop());
+    let bench = Bench::start(with_dump, &folder);
+    assert!(is(&bench, 64_500, Some(1_000)), "before the first session");
+    bench.wait("an error", |_| row(&bench).last_error.is_some());
+    assert!(is(&bench, 64_500, Some(1_000)));
+    // A dump that lost most networks waits for an operator.
+    folder.write("net.json", &networks(&[(64_501, 20, 5)]));
+    bench.source.refresh();
+    bench.wait_state(SourceState::Refused);
+    assert!(is(&bench, 64_500, Some(1_000)) && is(&bench, 64_501, Some(10)));
+    bench.source.accept();
+    bench.wait("the limits", |_| is(&bench, 64_501, Some(20)));
+    assert!(is(&bench, 64_500, None));
 }
