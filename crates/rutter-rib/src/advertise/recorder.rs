@@ -214,7 +214,7 @@ pub(crate) fn sent_path_id(route: &Route) -> u32 {
 }
 
 /// A number pair by which routes of two views are matched.
-type Identity = (usize, u32);
+pub(crate) type Identity = (usize, u32);
 
 /// The same for routes of one path, as clients see it: a path may take the place of another that is sent on under the same
 /// identifier.
@@ -227,16 +227,21 @@ fn source_of(route: &Route) -> Identity {
     (route.attrs.address(), u32::from(route.peer.0))
 }
 
+/// The same for views of the same routes.
+pub(crate) fn place_of(route: &Route) -> Identity {
+    (std::ptr::from_ref(route).addr(), 0)
+}
+
 /// The entries of a view by the identity of their routes. A destination may have thousands of paths, so they are not
 /// searched one by one.
-struct ViewIndex<'v, 'r> {
+pub(crate) struct ViewIndex<'v, 'r> {
     view: &'v ExportView<'r>,
     entries: SmallVec<[(Identity, u32); 4]>,
     identity: fn(&Route) -> Identity,
 }
 
 impl<'v, 'r> ViewIndex<'v, 'r> {
-    fn of(view: &'v ExportView<'r>, identity: fn(&Route) -> Identity) -> Self {
+    pub fn of(view: &'v ExportView<'r>, identity: fn(&Route) -> Identity) -> Self {
         let numbered = view.iter().zip(0..);
         let entry = |((route, _), at): (&(&Route, _), u32)| (identity(route), at);
         let mut entries: SmallVec<_> = numbered.map(entry).collect();
@@ -249,7 +254,7 @@ impl<'v, 'r> ViewIndex<'v, 'r> {
     }
 
     /// The entries with the identity of a route.
-    fn find(&self, route: &Route) -> impl Iterator<Item = &'v (&'r Route, PeerSet)> + '_ {
+    pub fn find(&self, route: &Route) -> impl Iterator<Item = &'v (&'r Route, PeerSet)> + '_ {
         let wanted = (self.identity)(route);
         let start = self.entries.partition_point(|entry| entry.0 < wanted);
         let same = self.entries[start..].iter();

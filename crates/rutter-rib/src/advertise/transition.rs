@@ -5,7 +5,7 @@ use crate::PeerId;
 use crate::adj_rib_in::route::Route;
 use crate::advertise::audience::Modification;
 use crate::advertise::export_view::{ClientSet, ExportView, Rules, every_path, export_view};
-use crate::advertise::recorder::{Change, Recorder};
+use crate::advertise::recorder::{Change, Recorder, ViewIndex, place_of};
 use crate::peer_set::PeerSet;
 use crate::reevaluate::export::ExportTransition;
 use crate::topology::Topology;
@@ -60,24 +60,26 @@ impl<K: Copy> Recorder<'_, K> {
             };
             form(Rules::Present) == form(Rules::Former)
         };
+        let views = [&of_others, &now, &then].map(|view| ViewIndex::of(view, place_of));
+        let [_, _, held_then] = &views;
         let mut certain = of_others.clone();
         for (route, clients) in &now {
-            let held = then.iter().filter(|(old, _)| std::ptr::eq(*old, *route));
+            let held = held_then.find(route);
             let both =
                 held.flat_map(|(_, then)| clients.clone().and(then).iter().collect::<Vec<_>>());
             let certain_of = both.filter(|client| in_same_form(route, *client));
             certain.push((*route, certain_of.collect()));
         }
-        let mut possible = of_others;
-        for (route, clients) in now.into_iter().chain(then) {
-            match possible
-                .iter_mut()
-                .find(|(known, _)| std::ptr::eq(*known, route))
-            {
-                Some((_, known)) => known.extend(&clients),
-                None => possible.push((route, clients)),
-            }
-        }
+        let by_any = |route: &Route| {
+            let mut clients = PeerSet::default();
+            let found = views.iter().flat_map(|view| view.find(route));
+            found.for_each(|(_, to)| clients.extend(to));
+            clients
+        };
+        let possible = { change.before.iter() }.map(|route| (*route, by_any(route)));
+        let possible = possible
+            .filter(|(_, clients)| !ClientSet::is_empty(clients))
+            .collect();
         self.record_difference(&certain, &possible, &change.after);
     }
 
@@ -89,9 +91,9 @@ impl<K: Copy> Recorder<'_, K> {
             return ExportView::new();
         }
         let former = self.view(Rules::Former, before);
+        let former = ViewIndex::of(&former, place_of);
         let by_both = |(route, now): (&'r Route, PeerSet)| {
-            let mut former = former.iter().filter(|(old, _)| std::ptr::eq(*old, route));
-            let (_, then) = former.next()?;
+            let (_, then) = former.find(route).next()?;
             (!topology.has_new_audience(route)).then(|| (route, now.and(then)))
         };
         let present = self.view(Rules::Present, before).into_iter();

@@ -15,7 +15,9 @@ use crate::Rib;
 use crate::adj_rib_in::attr_set::AttrSet;
 use crate::adj_rib_in::edit::{keys, record_for_live};
 use crate::adj_rib_in::route::Route;
-use crate::adj_rib_in::shard::{MAX_EDITS, MAX_VISITED, Shard, Stored};
+use crate::adj_rib_in::shard::{
+    MAX_EDITS, MAX_VISITED, MAX_VISITED_ROUTES, ROUTES_PER_STEP, Shard, Stored,
+};
 use crate::adj_rib_in::table::Id;
 use crate::adj_rib_in::verdict::ClassId;
 use crate::advertise::audience::Audience;
@@ -206,8 +208,13 @@ impl Shard {
         let differing = topology.export_transition.as_ref()?;
         let slice_end = end.min(from + MAX_VISITED);
         let (mut id, mut edited) = (from, 0);
-        while id < slice_end && edited < MAX_EDITS {
-            if differing.any_of(self.accepted::<K>(id)) {
+        // A peer chooses the number of paths of a prefix.
+        let (mut visited, mut steps) = (0, 0);
+        while id < slice_end && visited < MAX_VISITED_ROUTES && steps < MAX_EDITS {
+            let routes = self.accepted::<K>(id);
+            visited += routes.len();
+            if differing.any_of(routes) {
+                steps += 1 + routes.len() / ROUTES_PER_STEP;
                 self.readvertise::<K>(topology, id);
                 edited += 1;
             }
