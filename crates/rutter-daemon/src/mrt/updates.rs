@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rutter_config::Mrt;
 use rutter_net::{Asn, Family, PerFamily};
@@ -15,8 +15,11 @@ use rutter_wire::update;
 
 use super::file::ArchiveFile;
 use super::{POLL_INTERVAL, next_boundary, now_s, was_set_back};
+
 /// The largest number of events that wait for the disk. Further events are counted as lost.
 pub(super) const QUEUE: usize = 262_144;
+/// The time in which events that wait are written when the daemon stops. A restart must not wait for a slow disk.
+const LAST_WRITES: Duration = Duration::from_secs(5);
 /// The states of RFC 6396 §4.4.1.
 const IDLE: u16 = 1;
 const OPEN_CONFIRM: u16 = 5;
@@ -38,7 +41,12 @@ pub(super) fn run(config: &Mrt, stop: &AtomicBool, reader: &FeedReader, peers: &
             writer.write(&event);
         }
     }
+    let end = Instant::now() + LAST_WRITES;
     while let Some(event) = reader.next(Duration::ZERO) {
+        if Instant::now() > end {
+            tracing::error!("the archive of updates ends early: the disk is too slow");
+            break;
+        }
         writer.write(&event);
     }
     finish(writer.file);
