@@ -1,57 +1,26 @@
 //! Odd MRT files: `rutter mrt` prints them like bgpdump where that is right, and `rutter sql --mrt` says the same.
 
+#[path = "../../rutter-mrt/tests/records/mod.rs"]
+mod records;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use records::{announcing, hex, peers, record, table_record};
 use serde_json::Value;
 
-/// Decodes hex; white space is ignored.
-fn hex(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text
-        .bytes()
-        .filter(|b| !b.is_ascii_whitespace())
-        .map(|b| char::from(b).to_digit(16).expect("a hex digit") as u8)
-        .collect();
-    digits
-        .chunks(2)
-        .map(|pair| pair[0] << 4 | pair[1])
-        .collect()
-}
-
-fn record(kind: u16, subtype: u16, body: &[u8]) -> Vec<u8> {
-    let mut out = 1_700_000_000u32.to_be_bytes().to_vec();
-    out.extend(kind.to_be_bytes());
-    out.extend(subtype.to_be_bytes());
-    out.extend((body.len() as u32).to_be_bytes());
-    out.extend(body);
-    out
-}
-
-/// The peers 192.0.2.11 AS64501 and 2001:db8::11 AS200000.
-fn peers() -> Vec<u8> {
-    let body = "09090909 0000 0002 02 00000009 c000020b 0000fbf5
-        03 00000009 20010db8000000000000000000000011 00030d40";
-    record(13, 1, &hex(body))
-}
-
-/// A table record with one entry. `prefix` has the length and the octets, `path_id` the path identifier or nothing.
-fn entry(subtype: u16, prefix: &str, peer: &str, path_id: &str, attributes: &str) -> Vec<u8> {
-    let attributes = hex(attributes);
-    let head = format!("00000000 {prefix} 0001 {peer} 6553f100 {path_id}");
-    let mut body = hex(&head);
-    body.extend((attributes.len() as u16).to_be_bytes());
-    body.extend(attributes);
-    record(13, subtype, &body)
+/// A table record with one entry.
+fn entry(subtype: u16, prefix: &str, peer: u16, path_id: &str, attributes: &str) -> Vec<u8> {
+    table_record(subtype, prefix, &[(peer, path_id, attributes)])
 }
 
 fn ipv4(attributes: &str) -> Vec<u8> {
-    entry(2, "18 c63364", "0000", "", attributes)
+    entry(2, "18 c63364", 0, "", attributes)
 }
 
 /// An UPDATE of a BGP4MP record. Two-octet subtypes have two-octet AS numbers in the record, too.
 fn message(kind: u16, subtype: u16, attributes: &str, nlri: &str) -> Vec<u8> {
-    let (attributes, nlri) = (hex(attributes), hex(nlri));
     let as4 = matches!(subtype, 4 | 7 | 9 | 11);
     let mut body = match kind {
         17 => 250_000u32.to_be_bytes().to_vec(),
@@ -63,12 +32,7 @@ fn message(kind: u16, subtype: u16, attributes: &str, nlri: &str) -> Vec<u8> {
         "fbf5 fbf4"
     }));
     body.extend(hex("0000 0001 c000020b c0000201"));
-    body.extend([0xff; 16]);
-    body.extend((23 + attributes.len() as u16 + nlri.len() as u16).to_be_bytes());
-    body.extend([2, 0, 0]);
-    body.extend((attributes.len() as u16).to_be_bytes());
-    body.extend(attributes);
-    body.extend(nlri);
+    body.extend(records::message(&announcing(attributes, nlri)));
     record(kind, subtype, &body)
 }
 
@@ -87,10 +51,10 @@ fn like_bgpdump() -> Vec<u8> {
     let v6 = "30 20010db80001";
     [
         peers(),
-        entry(8, "18 c63364", "0000", "00000007", WIDE),
-        entry(10, v6, "0001", "00000009", &short),
-        entry(4, v6, "0001", "", &short),
-        entry(4, v6, "0001", "", &whole),
+        entry(8, "18 c63364", 0, "00000007", WIDE),
+        entry(10, v6, 1, "00000009", &short),
+        entry(4, v6, 1, "", &short),
+        entry(4, v6, 1, "", &whole),
         ipv4(&format!("{WIDE} c00708 00000000 c0000209")),
         ipv4("400101 00 40020a 0202 0000fbf5 00000000 400304 c0000201"),
         ipv4("400101 00 400206 0201 0000fbf5 400304 00000000"),
@@ -116,12 +80,12 @@ fn odd() -> Vec<u8> {
         hex("5f5e105b 0011 0001 00000002 0000"),
         ipv4("400101 00 400206 0901 0000fbf5 400304 c0000201"),
         ipv4("400101 00 400206 0201 0000fbf5"),
-        entry(2, "18 c63366", "0000", "", OF_AS_0),
-        entry(2, "18 c63367", "0000", "", PARTLY),
+        entry(2, "18 c63366", 0, "", OF_AS_0),
+        entry(2, "18 c63367", 0, "", PARTLY),
         entry(
             4,
             "30 20010db80002",
-            "0001",
+            1,
             "",
             "400101 00 400206 0201 00030d40",
         ),
@@ -143,7 +107,7 @@ fn odd() -> Vec<u8> {
             .concat(),
         ),
         record(13, 3, &[0; 9]),
-        entry(2, "18 c63365", "0009", "", WIDE),
+        entry(2, "18 c63365", 9, "", WIDE),
         message(16, 4, WIDE, "18 cb0072"),
     ]
     .concat()
@@ -322,7 +286,7 @@ fn asked(file: &Path) -> Vec<String> {
 fn a_missing_next_hop_is_null() {
     let folder = Folder::new("null");
     let without = ipv4("400101 00 400206 0201 0000fbf5");
-    let with = entry(2, "18 c63365", "0000", "", WIDE);
+    let with = entry(2, "18 c63365", 0, "", WIDE);
     let file = folder.file("file", &[peers(), without, with].concat());
     let query = "SELECT prefix, next_hop::inet AS hop FROM routes ORDER BY prefix";
     let output = run(&["sql", query, "--csv", "--mrt"], &file);
@@ -342,8 +306,8 @@ fn an_unreadable_path_is_marked_and_comes_last() {
     let longer = "400101 00 40020a 0202 0000fbf5 00030d40 400304 c0000201";
     let bytes = [
         peers(),
-        entry(2, "18 c63364", "0001", "", broken),
-        entry(2, "18 c63364", "0000", "", longer),
+        entry(2, "18 c63364", 1, "", broken),
+        entry(2, "18 c63364", 0, "", longer),
     ];
     let file = folder.file("file", &bytes.concat());
     let best = run(

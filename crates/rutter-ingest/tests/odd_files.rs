@@ -2,73 +2,33 @@
 
 #[path = "mrt_model/mod.rs"]
 mod mrt_model;
+#[path = "../../rutter-mrt/tests/records/mod.rs"]
+mod records;
 
 use std::sync::Arc;
 
-use mrt_model::{Loaded, Model, record};
+use mrt_model::{Loaded, Model};
+use records::{announcing, hex, peers, record, table_record, update_record};
 use rutter_mrt::Finding;
-
-const TIME: u32 = 1_700_000_000;
-
-/// Decodes hex; white space is ignored.
-fn hex(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text
-        .bytes()
-        .filter(|b| !b.is_ascii_whitespace())
-        .map(|b| char::from(b).to_digit(16).expect("a hex digit") as u8)
-        .collect();
-    digits
-        .chunks(2)
-        .map(|pair| pair[0] << 4 | pair[1])
-        .collect()
-}
-
-/// 192.0.2.11 AS64501 and 2001:db8::11 AS200000.
-fn peers() -> Vec<u8> {
-    let body = "09090909 0000 0002 02 00000009 c000020b 0000fbf5
-        03 00000009 20010db8000000000000000000000011 00030d40";
-    record(13, 1, &hex(body))
-}
 
 /// 198.51.100.0/24 of the first peer.
 fn ipv4(attributes: &str) -> Vec<u8> {
-    entry(2, "18 c63364", 0, attributes)
+    [
+        peers(),
+        table_record(2, "18 c63364", &[(0, "", attributes)]),
+    ]
+    .concat()
 }
 
 /// 2001:db8:1::/48 of the second peer.
 fn ipv6(attributes: &str) -> Vec<u8> {
-    entry(4, "30 20010db80001", 1, attributes)
-}
-
-fn entry(subtype: u16, prefix: &str, peer: u16, attributes: &str) -> Vec<u8> {
-    let attributes = hex(attributes);
-    let mut body = vec![0; 4];
-    body.extend(hex(prefix));
-    body.extend([0, 1]);
-    body.extend(peer.to_be_bytes());
-    body.extend(TIME.to_be_bytes());
-    body.extend((attributes.len() as u16).to_be_bytes());
-    body.extend(attributes);
-    [peers(), record(13, subtype, &body)].concat()
+    let entry = (1, "", attributes);
+    [peers(), table_record(4, "30 20010db80001", &[entry])].concat()
 }
 
 /// An UPDATE from 192.0.2.11 with four-octet AS numbers.
 fn update(attributes: &str, nlri: &str) -> Vec<u8> {
-    let (attributes, nlri) = (hex(attributes), hex(nlri));
-    let mut body = vec![0, 0];
-    body.extend((attributes.len() as u16).to_be_bytes());
-    body.extend(attributes);
-    body.extend(nlri);
-    bgp4mp(&body)
-}
-
-fn bgp4mp(update: &[u8]) -> Vec<u8> {
-    let mut body = hex("0000fbf5 0000fbf4 0000 0001 c000020b c0000201");
-    body.extend([0xff; 16]);
-    body.extend((update.len() as u16 + 19).to_be_bytes());
-    body.push(2);
-    body.extend(update);
-    record(16, 4, &body)
+    update_record(&announcing(attributes, nlri))
 }
 
 /// Each route as `prefix path next-hop`, and the outcome of the last record in words.
@@ -227,7 +187,7 @@ fn the_routes_before_a_malformed_prefix_are_loaded() {
         "unreadable: NLRI: prefix length out of range (RFC 7606 §5.3)",
     );
     check(
-        &bgp4mp(&hex("0005 180a1400 18 0000")),
+        &update_record(&hex("0005 180a1400 18 0000")),
         &[],
         "unreadable: withdrawn routes: prefix cut off (RFC 7606 §5.3)",
     );
@@ -244,10 +204,10 @@ fn an_update_whose_lengths_exceed_it_is_read_up_to_its_end() {
         format!("0004 180a1400 01f4 {attributes}"),
         "01f4 180a1400".to_owned(),
     ] {
-        let bytes = [announced.clone(), bgp4mp(&hex(&body))].concat();
+        let bytes = [announced.clone(), update_record(&hex(&body))].concat();
         check(&bytes, &left, exceeds);
     }
-    let cut = [announced, bgp4mp(&hex("0004 180a1400"))].concat();
+    let cut = [announced, update_record(&hex("0004 180a1400"))].concat();
     check(&cut, &left, exceeds);
 }
 
@@ -308,33 +268,25 @@ fn other_families_are_named() {
 }
 
 /// A table record with two entries of 198.51.100.0/24: peers, path identifiers or nothing, and paths.
-fn two_entries(subtype: u16, entries: [(&str, &str, &str); 2]) -> Vec<u8> {
-    let mut body = hex("00000000 18 c63364 0002");
-    for (peer, path_id, asn) in entries {
-        let attributes = hex(&format!("{ORIGIN} 400206 0201 {asn} {NEXT_HOP}"));
-        body.extend(hex(&format!("{peer} 6553f100 {path_id}")));
-        body.extend((attributes.len() as u16).to_be_bytes());
-        body.extend(attributes);
-    }
-    record(13, subtype, &body)
+fn two_entries(subtype: u16, entries: [(u16, &str, &str); 2]) -> Vec<u8> {
+    let [one, two] = entries.map(|(peer, path_id, asn)| {
+        let attributes = format!("{ORIGIN} 400206 0201 {asn} {NEXT_HOP}");
+        (peer, path_id, attributes)
+    });
+    let entries = [(one.0, one.1, &*one.2), (two.0, two.1, &*two.2)];
+    table_record(subtype, "18 c63364", &entries)
 }
 
 /// If a peer has two routes of one path identifier in a record, the later one counts.
 #[test]
 fn a_peer_that_occurs_again_in_a_record_is_noted() {
     let again = "odd: a peer has two routes of one path identifier, and the later one counts";
-    let plain = two_entries(2, [("0000", "", "0000fbf5"), ("0000", "", "0000fbf6")]);
+    let plain = two_entries(2, [(0, "", "0000fbf5"), (0, "", "0000fbf6")]);
     let later = ["198.51.100.0/24 [64502] 192.0.2.1"];
     check(&[peers(), plain].concat(), &later, again);
-    let same = [
-        ("0000", "00000007", "0000fbf5"),
-        ("0000", "00000007", "0000fbf6"),
-    ];
+    let same = [(0, "00000007", "0000fbf5"), (0, "00000007", "0000fbf6")];
     check(&[peers(), two_entries(8, same)].concat(), &later, again);
-    let other = [
-        ("0000", "00000007", "0000fbf5"),
-        ("0000", "00000008", "0000fbf6"),
-    ];
+    let other = [(0, "00000007", "0000fbf5"), (0, "00000008", "0000fbf6")];
     let both = [
         "198.51.100.0/24 [64501] 192.0.2.1",
         "198.51.100.0/24 [64502] 192.0.2.1",
@@ -347,7 +299,7 @@ fn a_peer_that_occurs_again_in_a_record_is_noted() {
 fn equal_entries_of_a_peer_index_table_are_two_peers() {
     let peers =
         hex("09090909 0000 0002 02 00000009 00000000 00000000 02 00000009 00000000 00000000");
-    let entries = [("0000", "", "0000fbf5"), ("0001", "", "0000fbf6")];
+    let entries = [(0, "", "0000fbf5"), (1, "", "0000fbf6")];
     let dump = [record(13, 1, &peers), two_entries(2, entries)].concat();
     // A second dump replaces the first.
     let loaded = Loaded::of(&[dump.clone(), dump].concat());

@@ -1,34 +1,15 @@
 //! Odd records: each reader gets the same entries, and the report names each kind of finding.
 
+mod records;
+
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::fs;
 
+use records::{announcing, hex, record, table_record, update_record};
 use rutter_mrt::{FilePeer, Input, PeerEvent, PeerReader, Progress, Reader, RecordOutcome};
 use rutter_mrt::{UpdateReader, find_files};
 use rutter_wire::mrt::Records;
-
-/// Decodes hex; white space is ignored.
-fn hex(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text
-        .bytes()
-        .filter(|b| !b.is_ascii_whitespace())
-        .map(|b| char::from(b).to_digit(16).expect("a hex digit") as u8)
-        .collect();
-    digits
-        .chunks(2)
-        .map(|pair| pair[0] << 4 | pair[1])
-        .collect()
-}
-
-fn record(kind: u16, subtype: u16, body: &[u8]) -> Vec<u8> {
-    let mut out = 1_600_000_000u32.to_be_bytes().to_vec();
-    out.extend(kind.to_be_bytes());
-    out.extend(subtype.to_be_bytes());
-    out.extend((body.len() as u32).to_be_bytes());
-    out.extend(body);
-    out
-}
 
 /// Two equal peers, as BIRD lists its own routes.
 const PEERS: &str =
@@ -37,16 +18,10 @@ const PEERS: &str =
 const ATTRIBUTES: &str = "400101 00 400206 0201 0000fbf5 400304 c0000201";
 
 /// A record of 10.23.1.0/24 with an entry for each peer and path identifier, or nothing.
-fn rib(subtype: u16, entries: &[(&str, &str)]) -> Vec<u8> {
-    let mut body = hex("00000000 18 0a1701");
-    body.extend((entries.len() as u16).to_be_bytes());
-    let attributes = hex(ATTRIBUTES);
-    for (peer, path_id) in entries {
-        body.extend(hex(&format!("{peer} 5f5e1000 {path_id}")));
-        body.extend((attributes.len() as u16).to_be_bytes());
-        body.extend(&attributes);
-    }
-    record(13, subtype, &body)
+fn rib(subtype: u16, entries: &[(u16, &str)]) -> Vec<u8> {
+    let entry = |&(peer, path_id)| (peer, path_id, ATTRIBUTES);
+    let entries: Vec<_> = entries.iter().map(entry).collect();
+    table_record(subtype, "18 0a1701", &entries)
 }
 
 /// The peer of each route, and the outcome of the last record in words.
@@ -71,7 +46,7 @@ const AGAIN: &str = "a peer has two routes of one path identifier, and the later
 #[test]
 fn each_entry_of_a_peer_index_table_is_a_peer() {
     let table = record(13, 1, &hex(PEERS));
-    let both = rib(2, &[("0000", ""), ("0001", "")]);
+    let both = rib(2, &[(0, ""), (1, "")]);
     let (peers, words) = read(&[table.clone(), both.clone(), table, both].concat());
     assert!(words.is_empty(), "{words:?}");
     let listed: Vec<u32> = peers.iter().map(|peer| peer.listed_before).collect();
@@ -83,9 +58,9 @@ fn a_route_that_occurs_again_is_noted() {
     let table = record(13, 1, &hex(PEERS));
     let read = |entries| read(&[table.clone(), entries].concat()).1;
     let (one, two) = ("00000001", "00000002");
-    assert_eq!(read(rib(2, &[("0000", ""), ("0000", "")])), [AGAIN]);
-    assert_eq!(read(rib(8, &[("0000", one), ("0000", one)])), [AGAIN]);
-    assert!(read(rib(8, &[("0000", one), ("0000", two), ("0001", one)])).is_empty());
+    assert_eq!(read(rib(2, &[(0, ""), (0, "")])), [AGAIN]);
+    assert_eq!(read(rib(8, &[(0, one), (0, one)])), [AGAIN]);
+    assert!(read(rib(8, &[(0, one), (0, two), (1, one)])).is_empty());
 }
 
 /// The notes about a file.
@@ -116,15 +91,9 @@ fn report(name: &str, bytes: &[u8]) -> (Vec<String>, Result<(), String>) {
 /// A multicast route, AS 0 in AGGREGATOR, and an unknown path segment in one UPDATE.
 #[test]
 fn a_record_counts_for_each_kind_of_finding() {
-    let attributes = hex("400101 00 400206 0901 0000fbf5 c00708 00000000 c0000209
-        800e0d 0001 02 04 c0000201 00 18 cb0071");
-    let mut body = hex("0000fbf5 0000fbf4 0000 0001 c000020b c0000201");
-    body.extend([0xff; 16]);
-    body.extend((23 + attributes.len() as u16).to_be_bytes());
-    body.extend([2, 0, 0]);
-    body.extend((attributes.len() as u16).to_be_bytes());
-    body.extend(attributes);
-    let (lines, verdict) = report("findings", &record(16, 4, &body));
+    let attributes = "400101 00 400206 0901 0000fbf5 c00708 00000000 c0000209
+        800e0d 0001 02 04 c0000201 00 18 cb0071";
+    let (lines, verdict) = report("findings", &update_record(&announcing(attributes, "")));
     let path = "AS_PATH: undefined path segment type (RFC 7606 §7.2)";
     let aggregator = "AGGREGATOR: AS number 0 (RFC 7607 §2)";
     let multicast = "UPDATE with IPv4 multicast routes";
@@ -144,17 +113,6 @@ fn a_record_counts_for_each_kind_of_finding() {
     assert!(verdict.is_err());
 }
 
-/// A BGP4MP_MESSAGE_AS4 record of an UPDATE.
-fn message(update: &str) -> Vec<u8> {
-    let update = hex(update);
-    let mut body = hex("0000fbf5 0000fbf4 0000 0001 c000020b c0000201");
-    body.extend([0xff; 16]);
-    body.extend((19 + update.len() as u16).to_be_bytes());
-    body.push(2);
-    body.extend(update);
-    record(16, 4, &body)
-}
-
 const EXCEEDS: &str = "the lengths inside its UPDATE do not add up";
 
 /// The part whose length exceeds the UPDATE ends with it, and its routes count.
@@ -166,7 +124,7 @@ fn an_update_whose_lengths_exceed_it_is_read_up_to_its_end() {
         "0004 180a1400",
     ] {
         let (mut withdrawn, mut updates) = (Vec::new(), UpdateReader::default());
-        let bytes = message(update);
+        let bytes = update_record(&hex(update));
         let mut records = Records::new(&bytes).map(Result::unwrap);
         let outcome = PeerReader::new().read(&records.next().unwrap(), |_, _, event| {
             let PeerEvent::Update(update) = event else {
@@ -189,7 +147,7 @@ fn an_update_whose_lengths_exceed_it_is_read_up_to_its_end() {
 
 #[test]
 fn a_malformed_withdrawn_prefix_is_named() {
-    let words = read(&message("0005 180a1400 18 0000")).1;
+    let words = read(&update_record(&hex("0005 180a1400 18 0000"))).1;
     assert_eq!(words, ["withdrawn routes: prefix cut off (RFC 7606 §5.3)"]);
 }
 
@@ -197,7 +155,7 @@ fn a_malformed_withdrawn_prefix_is_named() {
 #[test]
 fn octets_after_the_content_of_a_record_are_noted() {
     let table = record(13, 1, &hex(PEERS));
-    let (mut message, mut rib) = (message("0000 0000"), rib(2, &[("0000", "")]));
+    let (mut message, mut rib) = (update_record(&[0; 4]), rib(2, &[(0, "")]));
     for record in [&mut message, &mut rib] {
         record.push(0xff);
         record[11] += 1;
@@ -209,11 +167,9 @@ fn octets_after_the_content_of_a_record_are_noted() {
 
 /// 2001:db8:1::/48 with these attributes.
 fn ipv6(attributes: &str) -> Vec<u8> {
-    let attributes = hex(&format!("400101 00 400206 0201 0000fbf6 {attributes}"));
-    let mut body = hex("00000000 30 20010db80001 0001 0000 5f5e1000");
-    body.extend((attributes.len() as u16).to_be_bytes());
-    body.extend(attributes);
-    [record(13, 1, &hex(PEERS)), record(13, 4, &body)].concat()
+    let attributes = format!("400101 00 400206 0201 0000fbf6 {attributes}");
+    let record_of_it = table_record(4, "30 20010db80001", &[(0, "", &attributes)]);
+    [record(13, 1, &hex(PEERS)), record_of_it].concat()
 }
 
 /// A next hop in MP_REACH_NLRI that is cut off is not missing.

@@ -1,29 +1,14 @@
 //! `lookup`, `enrich` and `export` read odd dumps as `rutter mrt` does: what can be read counts, with the same notes and
 //! the same exit status.
 
+#[path = "../../rutter-mrt/tests/records/mod.rs"]
+mod records;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Decodes hex; white space is ignored.
-fn hex(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text
-        .bytes()
-        .filter(|b| !b.is_ascii_whitespace())
-        .map(|b| char::from(b).to_digit(16).expect("a hex digit") as u8)
-        .collect();
-    let pairs = digits.chunks(2);
-    pairs.map(|pair| pair[0] << 4 | pair[1]).collect()
-}
-
-fn record(kind: u16, subtype: u16, body: &[u8]) -> Vec<u8> {
-    let mut out = 1_700_000_000u32.to_be_bytes().to_vec();
-    out.extend(kind.to_be_bytes());
-    out.extend(subtype.to_be_bytes());
-    out.extend((body.len() as u32).to_be_bytes());
-    out.extend(body);
-    out
-}
+use records::{hex, record, table_record};
 
 /// The peers 192.0.2.11 AS64501 and 192.0.2.12 AS64502.
 fn peers() -> Vec<u8> {
@@ -33,16 +18,9 @@ fn peers() -> Vec<u8> {
 
 /// A table record: the peer and the attributes of each entry.
 fn rib(prefix: &str, entries: &[(u16, &str)]) -> Vec<u8> {
-    let mut body = hex(&format!("00000000 {prefix}"));
-    body.extend((entries.len() as u16).to_be_bytes());
-    for (peer, attributes) in entries {
-        let attributes = hex(attributes);
-        body.extend(peer.to_be_bytes());
-        body.extend(hex("6553f100"));
-        body.extend((attributes.len() as u16).to_be_bytes());
-        body.extend(attributes);
-    }
-    record(13, 2, &body)
+    let entry = |&(peer, attributes)| (peer, "", attributes);
+    let entries: Vec<_> = entries.iter().map(entry).collect();
+    table_record(2, prefix, &entries)
 }
 
 const SOUND: &str = "400101 00 400206 0201 0000fbf5 400304 c0000201";

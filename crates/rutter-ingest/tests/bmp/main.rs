@@ -3,6 +3,8 @@
 mod handover;
 mod hostile;
 mod odd;
+#[path = "../../../rutter-mrt/tests/records/mod.rs"]
+mod records;
 mod router;
 mod scale;
 mod slow;

@@ -6,31 +6,22 @@ use std::time::Instant;
 use rutter_ingest::bmp::RouterStatus;
 use rutter_wire::bmp::{PeerDown, RibView};
 
+use crate::records::hex;
 use crate::router::{Router, prefix, update, update_with_path_id};
 use crate::{TIMEOUT, World, peer};
 
 /// FRR 10.8: 10.0.1.0/24, which it originates itself.
-const OF_FRR_10: &str = "02 0000 0016 40010100 50020000 400304 00000000 800404 00000000 180a0001";
+const OF_FRR_10: &str = "0000 0016 40010100 50020000 400304 00000000 800404 00000000 180a0001";
 /// FRR 8.0: 100.105.30.0/24 without NEXT_HOP.
-const OF_FRR_8: &str = "02 0000 0012 40010102 5002000a0202fbf0003a0000fbf0 1864691e";
+const OF_FRR_8: &str = "0000 0012 40010102 5002000a0202fbf0003a0000fbf0 1864691e";
 
 /// 2001:db8:1:2::/64 with the next hop `::`.
-const UNSPECIFIED_REACH: &str = "02 0000 0029 40010100 50020000
+const UNSPECIFIED_REACH: &str = "0000 0029 40010100 50020000
     800e1e 000201 10 00000000000000000000000000000000 00 40 20010db800010002";
 
-/// A BGP message: the header, then type and body from hex.
-fn message(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text
-        .bytes()
-        .filter(|b| !b.is_ascii_whitespace())
-        .map(|b| char::from(b).to_digit(16).expect("a hex digit") as u8)
-        .collect();
-    let octets: Vec<u8> = digits
-        .chunks(2)
-        .map(|pair| pair[0] << 4 | pair[1])
-        .collect();
-    let len = (18 + octets.len()) as u16;
-    [&[0xff; 16][..], &len.to_be_bytes(), &octets].concat()
+/// An UPDATE with its header.
+fn message(update: &str) -> Vec<u8> {
+    crate::records::message(&hex(update))
 }
 
 impl World {
@@ -183,7 +174,7 @@ fn a_prefix_that_occurs_again_is_a_path_identifier() {
     let world = World::start();
     let mut router = world.connect();
     router.initiate("edge1");
-    let text = "02 0000 0014 40010100 400206 0201 0000fbf5 400304 c000020b 00000001 180a0001";
+    let text = "0000 0014 40010100 400206 0201 0000fbf5 400304 c000020b 00000001 180a0001";
     router.monitor(&loc_rib(), &message(text));
     world.expect(&["edge1/loc-rib/loc-rib/10.0.1.0/24#1"]);
     world.end();
@@ -197,7 +188,7 @@ fn an_update_whose_lengths_exceed_it_is_read_up_to_its_end() {
     let header = peer("192.0.2.11", RibView::AdjRibInPre);
     router.peer_up(&header, None);
     router.monitor(&header, &update(&["10.20.0.0/24", "198.51.100.0/24"]));
-    let exceeding = "02 0004 180a1400 01f4 40010100 40020a 0202 0000fbf5 0000fde8 400304 c0000201";
+    let exceeding = "0004 180a1400 01f4 40010100 40020a 0202 0000fbf5 0000fde8 400304 c0000201";
     router.monitor(&header, &message(exceeding));
     world.expect(&["127.0.0.1/192.0.2.11/adj-in-pre/198.51.100.0/24"]);
     let status = world.status_with(|status| status.messages == 3);
@@ -230,9 +221,9 @@ fn malformed_updates_are_shown_as_far_as_they_can_be_read() {
     let mut router = world.connect();
     let header = peer("192.0.2.11", RibView::AdjRibInPre);
     router.peer_up(&header, None);
-    let zero = "02 0000 0018 40010100 40020a 0202 0000fbf5 00000000 400304 c000020b 18c63364";
+    let zero = "0000 0018 40010100 40020a 0202 0000fbf5 00000000 400304 c000020b 18c63364";
     router.monitor(&header, &message(zero));
-    let cut = "02 0000 0019 40010100 400206 0201 0000fbf5 400304 c000020b c008c8 0102 18cb0071";
+    let cut = "0000 0019 40010100 400206 0201 0000fbf5 400304 c000020b c008c8 0102 18cb0071";
     router.monitor(&header, &message(cut));
     world.expect(&[
         "127.0.0.1/192.0.2.11/adj-in-pre/198.51.100.0/24",

@@ -19,16 +19,6 @@ pub type Key = (Peer, Prefix, u32);
 pub type Peer = (IpAddr, Asn, u32);
 pub type Routes = BTreeMap<Key, AttrColumns>;
 
-/// A record of any type with any body.
-pub fn record(kind: u16, subtype: u16, body: &[u8]) -> Vec<u8> {
-    let mut out = 1_700_000_000u32.to_be_bytes().to_vec();
-    out.extend_from_slice(&kind.to_be_bytes());
-    out.extend_from_slice(&subtype.to_be_bytes());
-    out.extend_from_slice(&(body.len() as u32).to_be_bytes());
-    out.extend_from_slice(body);
-    out
-}
-
 /// The table after the loader has read a file.
 pub struct Loaded {
     pub routes: Routes,
