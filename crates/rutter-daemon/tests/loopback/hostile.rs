@@ -149,13 +149,29 @@ fn beside_honest_members(
     capabilities: &[Capability],
     attack: impl Fn(u32) -> Vec<u8> + Sync,
 ) -> (Folder, rutter_daemon::Handle, Speaker) {
+    beside_all_members(name, more, capabilities, &[], attack)
+}
+
+/// The same with members that read nothing.
+fn beside_all_members(
+    name: &str,
+    more: &str,
+    capabilities: &[Capability],
+    silent: &[u8],
+    attack: impl Fn(u32) -> Vec<u8> + Sync,
+) -> (Folder, rutter_daemon::Handle, Speaker) {
     let folder = Folder::new(name);
     let members = [
         member(1, 64501, more),
         member(2, 64502, ""),
         member(3, 64503, ""),
     ];
-    let (daemon, address) = start(&folder, 1, &members.concat());
+    let silent_members = silent.iter().map(|last| member(*last, asn_of(*last), ""));
+    let members = members.into_iter().chain(silent_members);
+    let (daemon, address) = start(&folder, 1, &members.collect::<String>());
+    let _silent: Vec<Speaker> = { silent.iter() }
+        .map(|last| Speaker::establish(*last, asn_of(*last), address))
+        .collect();
     let mut announcer = Speaker::establish(2, 64502, address);
     let mut listener = Speaker::establish(3, 64503, address);
     let mut attacker = Speaker::connect(1, 64501, address);
@@ -177,8 +193,13 @@ fn beside_honest_members(
             listener.receive_until(|s| !s.table.contains_key(&parse(&prefix)));
         }
     });
-    assert_eq!(status(&folder).established, 3);
+    assert_eq!(status(&folder).established, 3 + silent.len() as u32);
     (folder, daemon, attacker)
+}
+
+/// The AS of the member with this last octet of its address.
+fn asn_of(last: u8) -> u32 {
+    64_500 + u32::from(last)
 }
 
 /// Ends the attack when it is dropped, also if the honest members failed.
@@ -336,6 +357,43 @@ fn routes_with_many_audiences_do_not_stop_honest_members() {
     let (_folder, _daemon, _attacker) = beside_honest_members("audiences", more, &[], round);
 }
 
+/// Each UPDATE has other action communities, and none of them concerns a member.
+#[test]
+fn small_routes_with_new_actions_do_not_stop_honest_members() {
+    let update = |number: u32| {
+        let parts = [64_500, 0, 300_000 + number].map(u32::to_be_bytes);
+        let mut actions = Vec::new();
+        attr::write_attr(&mut actions, 0xc0, code::LARGE_COMMUNITIES, &parts.concat());
+        let mut nlri = Vec::new();
+        nlri::write_ipv4(
+            &mut nlri,
+            None,
+            parse(&format!("8.8.{}.0/24", number % 256)),
+        );
+        announcement_with(&actions, &nlri)
+    };
+    let more = "[communities]\nnot-to-peer = \"self:0:peer\"";
+    let (_folder, _daemon, _attacker) =
+        beside_honest_members("small-audiences", more, &[], |round| {
+            (round * 50..(round + 1) * 50).flat_map(update).collect()
+        });
+}
+
+/// The log of members that read nothing becomes marks.
+#[test]
+fn withdrawals_that_others_do_not_read_do_not_stop_honest_members() {
+    let round = |round: u32| {
+        let mut nlri = Vec::new();
+        for number in (0..900).map(|at| (round * 900 + at) % 0x20_0000) {
+            let [_, high, middle, low] = number.to_be_bytes();
+            let prefix = format!("{}.{middle}.{low}.0/24", 32 + high);
+            nlri::write_ipv4(&mut nlri, None, parse(&prefix));
+        }
+        [announcement(&nlri), withdrawal(&nlri)].concat()
+    };
+    let (_folder, _daemon, _attacker) = beside_all_members("unread", "", &[], &[4, 5], round);
+}
+
 /// Unlike the paths of one prefix, those of many prefixes stay below all limits.
 #[test]
 fn new_paths_of_many_prefixes_do_not_stop_honest_members() {
@@ -361,6 +419,29 @@ fn new_paths_of_many_prefixes_do_not_stop_honest_members() {
             let old = withdrawal(&paths(round.wrapping_sub(100)));
             [announcement(&paths(round)), old].concat()
         });
+}
+
+/// A change of one path concerns all paths of its prefix.
+#[test]
+fn changes_of_crowded_prefixes_do_not_stop_honest_members() {
+    let paths = |round: u32| {
+        let mut nlri = Vec::new();
+        for prefix in 0..250 {
+            let prefix = parse(&format!("8.8.{prefix}.0/24"));
+            nlri::write_ipv4(&mut nlri, Some(round % 256), prefix);
+        }
+        let mut exit = Vec::new();
+        attr::write_attr(&mut exit, 0x80, code::MULTI_EXIT_DISC, &round.to_be_bytes());
+        announcement_with(&exit, &nlri)
+    };
+    let offer = AddPathFamily {
+        afi_safi: AfiSafi::IPV4_UNICAST,
+        mode: AddPathMode::Both,
+    };
+    let capabilities = [Capability::AddPath(vec![offer])];
+    let more = "add-path = { receive = true, send = true }";
+    let (_folder, _daemon, _attacker) =
+        beside_honest_members("crowded", more, &capabilities, paths);
 }
 
 /// Half-open requests, and connections without one, give way.
