@@ -41,6 +41,7 @@ impl Backend for Management {
             version: env!("CARGO_PKG_VERSION").into(),
             pid: process::id(),
             uptime_s: shared.clock.now_ms() / 1_000,
+            started_at: shared.clock.unix_s(0),
             asn: config.asn.0,
             router_id: config.router_id,
             threads: shared.threads.len() as u32,
@@ -107,10 +108,9 @@ impl Backend for Management {
     }
 
     fn sessions(&self) -> Vec<SessionRow> {
-        let now_ms = self.0.clock.now_ms();
         let all = self.0.peers.all();
-        let rib = &self.0.rib;
-        all.iter().map(|peer| peer.row(rib, now_ms)).collect()
+        let (rib, clock) = (&self.0.rib, &self.0.clock);
+        all.iter().map(|peer| peer.row(rib, clock)).collect()
     }
 
     fn clear(&self, peers: &[IpAddr], how: ClearHow) -> Result<(), String> {

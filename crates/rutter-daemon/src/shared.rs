@@ -252,6 +252,8 @@ impl std::fmt::Display for PostError {
 pub(crate) struct Clock {
     start: Instant,
     base_ms: u64,
+    /// The wall time when this clock showed 0, milliseconds since 1970.
+    zero_unix_ms: AtomicU64,
 }
 
 impl Clock {
@@ -264,6 +266,26 @@ impl Clock {
         Clock {
             start: Instant::now(),
             base_ms,
+            zero_unix_ms: AtomicU64::new((unix_us() / 1_000).saturating_sub(base_ms)),
+        }
+    }
+
+    /// The wall time of a time of this clock, Unix seconds. It is the same each time, unless the wall clock was set.
+    pub(crate) fn unix_s(&self, ms: u64) -> u64 {
+        let now_ms = self.now_ms();
+        let unix_ms = unix_us() / 1_000;
+        // Where a thread had to wait between the two clocks, their difference means nothing.
+        if self.now_ms() - now_ms < WALL_CLOCK_SET_MS / 10 {
+            self.follow_wall_clock(unix_ms.saturating_sub(now_ms));
+        }
+        (self.zero_unix_ms.load(Ordering::Relaxed) + ms) / 1_000
+    }
+
+    /// Takes a new difference of the clocks if the wall clock was set, and not if it was steered a little.
+    fn follow_wall_clock(&self, zero_unix_ms: u64) {
+        let kept = self.zero_unix_ms.load(Ordering::Relaxed);
+        if kept.abs_diff(zero_unix_ms) > WALL_CLOCK_SET_MS {
+            self.zero_unix_ms.store(zero_unix_ms, Ordering::Relaxed);
         }
     }
 
@@ -275,6 +297,9 @@ impl Clock {
         Duration::from_millis(self.base_ms) + self.start.elapsed()
     }
 }
+
+/// A larger difference means that the wall clock was set.
+const WALL_CLOCK_SET_MS: u64 = 1_000;
 
 /// Wall time in microseconds since 1970.
 pub(crate) fn unix_us() -> u64 {
@@ -316,5 +341,26 @@ impl StopRequest {
             self.requested.wait_for(&mut request, timeout);
         }
         request.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The time since when a session is in its state must not change from answer to answer.
+    #[test]
+    fn wall_times_stay_the_same_until_the_clock_is_set() {
+        let clock = Clock::start_at(0);
+        let zero = 1_800_000_000_999;
+        clock.follow_wall_clock(zero);
+        let time = || (clock.zero_unix_ms.load(Ordering::Relaxed) + 5_000) / 1_000;
+        let first = time();
+        for steered in [zero + 1, zero - 40, zero + 900] {
+            clock.follow_wall_clock(steered);
+            assert_eq!(time(), first);
+        }
+        clock.follow_wall_clock(zero + 3_600_000);
+        assert_eq!(time(), first + 3_600);
     }
 }

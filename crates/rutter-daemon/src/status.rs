@@ -16,6 +16,7 @@ use rutter_wire::frame::MessageType;
 use rutter_wire::handover::{BadRecord, Reader, Writer};
 
 use crate::session_facts::SessionFacts;
+use crate::shared::Clock;
 
 /// The published state of a session: counters without a lock, the other fields behind a lock that is held briefly.
 pub(crate) struct PeerStatus {
@@ -207,7 +208,8 @@ impl PeerStatus {
     }
 
     /// The row of `show peers`.
-    pub(crate) fn row(&self, rib: &Rib, now_ms: u64) -> SessionRow {
+    pub(crate) fn row(&self, rib: &Rib, clock: &Clock) -> SessionRow {
+        let now_ms = clock.now_ms();
         let details = self.details.lock();
         let config = &details.config;
         let ago_s = |ms: u64| now_ms.saturating_sub(ms) / 1_000;
@@ -221,6 +223,7 @@ impl PeerStatus {
             dynamic: details.dynamic,
             state: details.state,
             state_for_s: ago_s(details.state_since_ms),
+            state_changed_at: clock.unix_s(details.state_since_ms),
             shutdown: config.session.shutdown.clone(),
             established_count: details.established_count,
             last_error: details.last_error.as_ref().map(|(text, _)| text.clone()),

@@ -75,6 +75,9 @@ pub struct SessionRow {
     pub state: SessionState,
     /// Seconds in this state.
     pub state_for_s: u64,
+    /// When it reached this state, Unix seconds. It stays the same until the state changes or the clock is set.
+    #[serde(default)]
+    pub state_changed_at: u64,
     /// Administratively down, with the message for the neighbor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shutdown: Option<String>,

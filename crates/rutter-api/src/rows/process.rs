@@ -14,6 +14,9 @@ pub struct StatusRow {
     pub pid: u32,
     /// Seconds since it started.
     pub uptime_s: u64,
+    /// When it started, Unix seconds.
+    #[serde(default)]
+    pub started_at: u64,
     /// Our AS.
     pub asn: u32,
     /// Our BGP Identifier.

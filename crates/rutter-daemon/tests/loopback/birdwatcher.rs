@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rutter_daemon::Handle;
 use serde_json::Value;
@@ -105,6 +105,27 @@ fn sessions_are_protocols_with_pipes_that_filter_nothing() {
             .expect("tables")
             .contains(&one["table"])
     );
+}
+
+/// A looking glass shows them as ages, which must not flicker.
+#[test]
+fn times_are_the_same_in_each_answer() {
+    let folder = Folder::new("birdtimes");
+    let (_daemon, web, _speakers) = exchange(&folder, "");
+    let times = || {
+        let reboot = get(web, "/status")["status"]["last_reboot"].clone();
+        let session = get(web, "/protocols/bgp")["protocols"][ONE]["state_changed"].clone();
+        let route = get(web, &format!("/routes/protocol/{ONE}"))["routes"][0]["age"].clone();
+        [reboot, session, route]
+    };
+    let first = times();
+    assert!(first.iter().all(Value::is_string), "{first:?}");
+    // More than a second, because the times have whole ones.
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_millis(1_200) {
+        assert_eq!(times(), first);
+        std::thread::sleep(Duration::from_millis(30));
+    }
 }
 
 #[test]

@@ -90,12 +90,11 @@ fn envelope() -> Value {
 
 fn status(backend: &dyn Backend) -> Value {
     let status = backend.status();
-    let now_s = unix_s();
     json!({
         "version": format!("Rutter {}", status.version),
         "router_id": status.router_id.to_string(),
-        "current_server": iso_long(now_s),
-        "last_reboot": iso_long(now_s.saturating_sub(status.uptime_s)),
+        "current_server": iso_long(unix_s()),
+        "last_reboot": iso_long(status.started_at),
         "last_reconfig": iso_long(status.config_loaded_at),
         "message": "Rutter is up and running",
     })

@@ -4,7 +4,7 @@ use rutter_api::{Backend, FamilyRow, Line, PeerRow, Request, SessionRow, Session
 use serde_json::{Map, Value, json};
 
 use super::sessions::{PIPE, PROTOCOL, TABLE, base_name};
-use super::{iso_long, unix_s};
+use super::iso_long;
 use crate::json_page::rows;
 
 /// The tables of all accepted routes: both families, IPv4, IPv6.
@@ -38,14 +38,13 @@ pub(super) fn full(backend: &dyn Backend, with_pipes: bool) -> Value {
 
 /// All sessions by name, with their states only.
 pub(super) fn short(backend: &dyn Backend) -> Value {
-    let now_s = unix_s();
     let row = |session: SessionRow| {
         let name = base_name(session.asn, session.address);
         let short = json!({
             "proto": "BGP",
             "table": format!("{TABLE}{name}"),
             "state": state(&session),
-            "since": iso_long(now_s.saturating_sub(session.state_for_s)),
+            "since": iso_long(session.state_changed_at),
             "info": session.state.to_string(),
         });
         (format!("{PROTOCOL}{name}"), short)
@@ -83,7 +82,7 @@ fn protocol(peer: &PeerRow, name: &str) -> Value {
         "bird_protocol": "BGP",
         "table": format!("{TABLE}{name}"),
         "state": state(session),
-        "state_changed": iso_long(unix_s().saturating_sub(session.state_for_s)),
+        "state_changed": iso_long(session.state_changed_at),
         "connection": session.state.to_string(),
         "bgp_state": session.state.to_string(),
         "description": session.name,
@@ -110,7 +109,7 @@ fn pipe(peer: &PeerRow, name: &str) -> Value {
         "table": format!("{TABLE}{name}"),
         "peer_table": MAIN_TABLES[0],
         "state": "up",
-        "state_changed": iso_long(unix_s().saturating_sub(peer.session.state_for_s)),
+        "state_changed": iso_long(peer.session.state_changed_at),
         "connection": "",
         "routes": {"imported": imported, "exported": imported},
         "channels": {},

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use rutter_api::{Backend, RouteSource, SessionRow};
 
-use super::{iso_long, unix_s};
+use super::iso_long;
 
 /// The first letters of the names of protocols, tables and pipes.
 pub(super) const PROTOCOL: char = 'R';
@@ -46,10 +46,9 @@ pub(super) struct SessionName {
 
 impl SessionNames {
     pub(super) fn new(backend: &dyn Backend) -> Self {
-        let now_s = unix_s();
         let name = |session: SessionRow| {
             let protocol = format!("{PROTOCOL}{}", base_name(session.asn, session.address));
-            let since = iso_long(now_s.saturating_sub(session.state_for_s));
+            let since = iso_long(session.state_changed_at);
             (session.address, SessionName { protocol, since })
         };
         SessionNames(backend.sessions().into_iter().map(name).collect())
