@@ -50,7 +50,9 @@ const LAST_ANSWERS: Duration = Duration::from_millis(500);
 /// Serves until SIGTERM or Ctrl-C.
 pub(crate) async fn run(cli: Cli) -> Result<(), String> {
     check(&cli)?;
-    let admission = Admission::new(access(&cli)?, cli.requests_per_second);
+    let rules = access(&cli)?;
+    warn_without_tokens(&cli, &rules);
+    let admission = Admission::new(rules, cli.requests_per_second);
     let mut server = Server::builder()
         .timeout(ANSWER_TIME)
         .concurrency_limit_per_connection(CALLS)
@@ -160,6 +162,28 @@ fn access(cli: &Cli) -> Result<AccessRules, String> {
     })
 }
 
+/// An empty file is no error, because its lines may come later. Until then it closes the server to everybody.
+fn warn_without_tokens(cli: &Cli, rules: &AccessRules) {
+    if let Some(warning) = without_tokens(cli, rules) {
+        eprintln!("warning: {warning}");
+    }
+}
+
+fn without_tokens(cli: &Cli, rules: &AccessRules) -> Option<String> {
+    let path = cli.token_file.as_ref()?;
+    let remedy = match rules.anonymous {
+        Role::Nobody => {
+            "Every call is refused: add a line for each token and send SIGHUP, or leave out --token-file"
+        }
+        _ => "Add a line for each token and send SIGHUP",
+    };
+    let is_empty = rules.tokens.is_empty();
+    is_empty.then(|| {
+        let path = path.display();
+        format!("{path} has no token: nobody can send one. {remedy}")
+    })
+}
+
 fn tls(cli: &Cli) -> Result<Option<ServerTlsConfig>, String> {
     let (Some(certificate), Some(key)) = (&cli.tls_cert, &cli.tls_key) else {
         return Ok(None);
@@ -207,6 +231,7 @@ async fn read_tokens_again(cli: &Cli, admission: &Admission) -> Result<(), Strin
         match access(cli) {
             Ok(rules) => {
                 eprintln!("tokens: {} are in use", rules.tokens.len());
+                warn_without_tokens(cli, &rules);
                 admission.set_access(rules);
             }
             Err(why) => eprintln!("tokens: {why}; those before are still used"),
@@ -226,4 +251,36 @@ fn stop_signal() -> Result<impl Future<Output = ()>, String> {
             _ = interrupt.recv() => {}
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    /// The warning for a file with this text.
+    fn warning(name: &str, text: &str, more: &[&str]) -> Option<String> {
+        let path = std::env::temp_dir().join(format!("rutter-grpc-{name}-{}", std::process::id()));
+        fs::write(&path, text).expect("a file");
+        let file = path.to_str().expect("a path");
+        let words = ["rutter grpc", "--token-file", file].iter().chain(more);
+        let cli = Cli::try_parse_from(words).expect("arguments");
+        let rules = access(&cli);
+        fs::remove_file(&path).expect("the file");
+        without_tokens(&cli, &rules.expect("rules"))
+    }
+
+    #[test]
+    fn a_file_without_tokens_is_named() {
+        let hash = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(warning("one", &format!("read {hash}\n"), &[]), None);
+        let empty = warning("none", "# none yet\n\n", &[]).expect("a warning");
+        assert!(empty.contains("rutter-grpc-none"), "{empty}");
+        assert!(empty.contains("Every call is refused"), "{empty}");
+        let open = warning("open", "", &["--anonymous", "monitor"]).expect("a warning");
+        assert!(!open.contains("Every call is refused"), "{open}");
+        let cli = Cli::try_parse_from(["rutter grpc"]).expect("arguments");
+        assert_eq!(without_tokens(&cli, &access(&cli).expect("rules")), None);
+    }
 }
