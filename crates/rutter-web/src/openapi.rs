@@ -1,5 +1,8 @@
 //! The description of the REST interface (OpenAPI 3.1).
 
+use std::sync::LazyLock;
+
+use rutter_api::ROW_SCHEMAS;
 use serde_json::{Value, json};
 
 use crate::endpoint::{Endpoint, Parameter, Place};
@@ -9,19 +12,27 @@ use crate::{event_stream, history};
 /// The path of the description.
 pub(crate) const PATH: &str = "/api/v1/openapi.json";
 
+/// The description as JSON.
+pub(crate) static DOCUMENT: LazyLock<Vec<u8>> =
+    LazyLock::new(|| document().to_string().into_bytes());
+
 /// Describes all paths.
-pub(crate) fn document() -> Value {
+fn document() -> Value {
+    let mut rows: Value = serde_json::from_str(ROW_SCHEMAS).expect("a test makes the schemas");
+    let mut schemas = rows["schemas"].take();
+    schemas["Problem"] = problem();
+    let kinds = &rows["kinds"];
     let mut paths: serde_json::Map<String, Value> = ENDPOINTS
         .iter()
         .map(|endpoint| {
             (
                 endpoint.path.to_owned(),
-                json!({"get": operation(endpoint)}),
+                json!({"get": operation(endpoint, kinds)}),
             )
         })
         .collect();
-    paths.insert(event_stream::PATH.to_owned(), json!({"get": events()}));
-    paths.insert(history::PATH.to_owned(), json!({"get": samples()}));
+    paths.insert(event_stream::PATH.to_owned(), json!({"get": events(kinds)}));
+    paths.insert(history::PATH.to_owned(), json!({"get": samples(kinds)}));
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -33,7 +44,7 @@ pub(crate) fn document() -> Value {
         // Without tokens in the configuration, everybody may read.
         "security": [{}, {"bearer": []}, {"basic": []}],
         "components": {
-            "schemas": {"Problem": problem()},
+            "schemas": schemas,
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer", "description": "A token of `[web] token-file`."},
                 "basic": {"type": "http", "scheme": "basic", "description": "Any user, and the token as the password."},
@@ -43,7 +54,7 @@ pub(crate) fn document() -> Value {
 }
 
 /// Describes the history.
-fn samples() -> Value {
+fn samples(kinds: &Value) -> Value {
     json!({
         "operationId": "history",
         "summary": "Routes and updates of the last 24 hours: a sample a minute, or one in five minutes of a neighbor. Times \
@@ -52,7 +63,7 @@ fn samples() -> Value {
         "responses": {
             "200": {
                 "description": "All samples, the oldest first.",
-                "content": {"application/json": {"schema": page(&history::ROWS)}},
+                "content": {"application/json": {"schema": page(&history::ROWS, kinds)}},
             },
             "default": error(),
         },
@@ -60,14 +71,15 @@ fn samples() -> Value {
 }
 
 /// Describes the stream of changes.
-fn events() -> Value {
+fn events(kinds: &Value) -> Value {
+    let data = kinds["change"].as_str().unwrap_or_default();
     json!({
         "operationId": "events",
         "summary": "The changes of routes, verdicts, best routes and sessions as they happen, as server-sent events.",
         "parameters": parameters(event_stream::PARAMETERS),
         "responses": {
             "200": {
-                "description": "Events without an end. The data of each is a JSON object with the same kind.",
+                "description": format!("Events without an end. The data of each is a JSON object with the same kind: #/components/schemas/{data}."),
                 "content": {event_stream::KIND: {"schema": {"type": "string"}}},
             },
             "default": error(),
@@ -101,7 +113,7 @@ fn parameters(parameters: &[Parameter]) -> Vec<Value> {
         .collect()
 }
 
-fn operation(endpoint: &Endpoint) -> Value {
+fn operation(endpoint: &Endpoint, kinds: &Value) -> Value {
     let name = endpoint.path.trim_start_matches("/api/v1/");
     json!({
         "operationId": name.replace(['/', '{', '}'], " ").trim().replace("  ", "-").replace(' ', "-"),
@@ -110,24 +122,34 @@ fn operation(endpoint: &Endpoint) -> Value {
         "responses": {
             "200": {
                 "description": "A page of rows.",
-                "content": {"application/json": {"schema": page(&[endpoint.row])}},
+                "content": {"application/json": {"schema": page(&[endpoint.row], kinds)}},
             },
             "default": error(),
         },
     })
 }
 
-fn page(rows: &[&str]) -> Value {
+/// Describes a page with rows of these kinds.
+fn page(rows: &[&str], kinds: &Value) -> Value {
+    let row = |kind: &&str| {
+        let name = kinds[*kind].as_str().expect("each row has a schema");
+        json!({
+            "$ref": format!("#/components/schemas/{name}"),
+            "required": ["kind"],
+            "properties": {"kind": {"const": kind}},
+        })
+    };
+    let mut rows: Vec<Value> = rows.iter().map(row).collect();
+    let items = match rows.len() {
+        1 => rows.remove(0),
+        _ => json!({"oneOf": rows}),
+    };
     json!({
         "type": "object",
         "required": ["rows", "truncated"],
         "additionalProperties": false,
         "properties": {
-            "rows": {"type": "array", "items": {
-                "type": "object",
-                "required": ["kind"],
-                "properties": {"kind": {"enum": rows}},
-            }},
+            "rows": {"type": "array", "items": items},
             "truncated": {"type": "boolean", "description": "More rows exist."},
             "next": {"type": "string", "description": "The value of `after` for the next page."},
         },

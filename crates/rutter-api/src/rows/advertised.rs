@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{AttributesRow, RouteRow, RouteSource};
 
 /// A route that a client is sent.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct AdvertisedRow {
@@ -13,6 +14,7 @@ pub struct AdvertisedRow {
     pub to: RouteSource,
     /// The destination.
     #[serde(with = "crate::string_form")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub prefix: Prefix,
     /// The neighbor that announced it.
     pub peer: RouteSource,
@@ -29,6 +31,7 @@ pub struct AdvertisedRow {
 }
 
 /// A route that a client is not sent, although it is better than the one that it is sent. With Add-Path: every such route.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct WithheldRouteRow {
@@ -42,6 +45,7 @@ pub struct WithheldRouteRow {
 }
 
 /// The reason why a client is not sent a route.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct WithheldReasonRow {
@@ -52,6 +56,7 @@ pub struct WithheldReasonRow {
 }
 
 /// The number of routes that a client is sent and not sent.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct AdvertisedCountRow {
@@ -69,6 +74,7 @@ pub struct AdvertisedCountRow {
 }
 
 /// The number of routes that are withheld for one reason.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct WithheldCountRow {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{AttributesRow, RejectRow, RouteSource};
 
 /// A change of the table, with its number and time.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ChangeRow {
@@ -19,6 +20,7 @@ pub struct ChangeRow {
 }
 
 /// A change of the table.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Change {
@@ -53,6 +55,7 @@ pub enum Change {
     Best {
         /// The destination.
         #[serde(with = "crate::string_form")]
+        #[cfg_attr(test, schemars(with = "String"))]
         prefix: Prefix,
         /// The sender of the best route before.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,11 +82,13 @@ pub enum Change {
 }
 
 /// The place of a route that changed.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ChangedRoute {
     /// The destination.
     #[serde(with = "crate::string_form")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub prefix: Prefix,
     /// The neighbor that announced it.
     pub peer: RouteSource,
@@ -93,6 +98,7 @@ pub struct ChangedRoute {
 }
 
 /// The verdict on a route.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct VerdictRow {

@@ -6,11 +6,13 @@ use serde::{Deserialize, Serialize};
 use super::{FindingRow, RouteRow, RouteSource};
 
 /// The explanation of a destination: its candidates, and the routes that each client receives.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ExplainRow {
     /// The destination.
     #[serde(with = "crate::string_form")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub prefix: Prefix,
     /// All routes, best first, rejected routes last. Ranks refer to this list and count from 1.
     pub candidates: Vec<CandidateRow>,
@@ -19,6 +21,7 @@ pub struct ExplainRow {
 }
 
 /// A route in the decision.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct CandidateRow {
@@ -39,6 +42,7 @@ pub struct CandidateRow {
 }
 
 /// The routes that one client receives.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ClientRow {
@@ -52,6 +56,7 @@ pub struct ClientRow {
 }
 
 /// A route that is not advertised to a client.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct WithheldRow {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{AttributesRow, RouteSource};
 
 /// The route for packets to an address. It has only the address if the table has no route to it.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct LookupRow {
@@ -19,6 +20,7 @@ pub struct LookupRow {
         skip_serializing_if = "Option::is_none",
         with = "crate::string_form::option"
     )]
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub prefix: Option<Prefix>,
     /// The origin AS; absent if the path is empty or ends in a set.
     #[serde(default, skip_serializing_if = "Option::is_none")]

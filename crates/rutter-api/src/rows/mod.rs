@@ -10,6 +10,7 @@ mod peer;
 mod process;
 mod route;
 mod sample;
+mod schemas;
 mod source;
 mod station;
 
@@ -32,5 +33,6 @@ pub use route::{
     UnknownAttributeRow,
 };
 pub use sample::{HistorySample, NeighborSampleRow, SampleRow};
+pub use schemas::ROW_SCHEMAS;
 pub use source::{SourceAction, SourceRow};
 pub use station::{StationRow, StationState};

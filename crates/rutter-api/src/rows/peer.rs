@@ -7,6 +7,7 @@ use rutter_rib::PeerId;
 use serde::{Deserialize, Serialize};
 
 /// The six states of RFC 4271 §8.2.2.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
 )]
@@ -52,6 +53,7 @@ impl fmt::Display for SessionState {
 }
 
 /// The state of a session. The daemon fills it in; [`PeerRow`] adds the route counts.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct SessionRow {
@@ -129,6 +131,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 /// The traffic in one direction.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Direction {
@@ -139,6 +142,7 @@ pub struct Direction {
 }
 
 /// Messages by type.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct MessageCounts {
@@ -173,6 +177,7 @@ impl MessageCounts {
 }
 
 /// The parameters that two OPENs negotiated.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct NegotiatedRow {
@@ -211,6 +216,7 @@ pub struct NegotiatedRow {
 }
 
 /// A running timer.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct TimerRow {
@@ -221,6 +227,7 @@ pub struct TimerRow {
 }
 
 /// A session with its routes.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PeerRow {
@@ -232,6 +239,7 @@ pub struct PeerRow {
 }
 
 /// One family of a session.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct FamilyRow {

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use serde::{Deserialize, Serialize};
 
 /// The process.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct StatusRow {
@@ -53,6 +54,7 @@ pub struct StatusRow {
 }
 
 /// The wait for neighbors after a restart.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct SelectionDeferralRow {
@@ -63,6 +65,7 @@ pub struct SelectionDeferralRow {
 }
 
 /// A neighbor that Rutter waits for after a restart.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct AwaitedNeighbor {
     /// Its address.
@@ -72,6 +75,7 @@ pub struct AwaitedNeighbor {
 }
 
 /// Bytes of one purpose.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct MemoryRow {
     /// The purpose.

@@ -6,6 +6,7 @@ use rutter_net::Prefix;
 use serde::{Deserialize, Serialize};
 
 /// The neighbor that announced a route.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RouteSource {
@@ -18,11 +19,13 @@ pub struct RouteSource {
 }
 
 /// A route.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RouteRow {
     /// The destination.
     #[serde(with = "crate::string_form")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub prefix: Prefix,
     /// The neighbor that announced it.
     pub peer: RouteSource,
@@ -57,6 +60,7 @@ pub struct RouteRow {
 }
 
 /// The reason why a route is rejected.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RejectRow {
@@ -69,6 +73,7 @@ pub struct RejectRow {
 }
 
 /// A reason against a route, with its evidence.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct FindingRow {
@@ -80,6 +85,7 @@ pub struct FindingRow {
 }
 
 /// A rejected route with all reasons against it.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RejectedRow {
@@ -91,6 +97,7 @@ pub struct RejectedRow {
 }
 
 /// A distinct attribute set with its number of routes.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct AttributeSetRow {
@@ -103,6 +110,7 @@ pub struct AttributeSetRow {
 }
 
 /// Path attributes. An attribute that is absent on the wire is absent here.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct AttributesRow {
@@ -157,6 +165,7 @@ pub struct AttributesRow {
 }
 
 /// An attribute without a field of its own.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct UnknownAttributeRow {

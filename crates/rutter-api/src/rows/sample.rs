@@ -15,6 +15,7 @@ pub enum HistorySample {
 }
 
 /// The routes and the traffic of all neighbors at one time.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct SampleRow {
@@ -38,6 +39,7 @@ pub struct SampleRow {
 }
 
 /// The routes and the updates of one neighbor at one time.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct NeighborSampleRow {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A source of outside data that filters use: an RTR cache, an IRR server, a file.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct SourceRow {

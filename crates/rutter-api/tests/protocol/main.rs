@@ -5,6 +5,7 @@ mod changes;
 mod page_time;
 mod world;
 
+use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::thread;
@@ -14,6 +15,7 @@ use rutter_api::{
     RouteFilter, RouteSelector, SourceAction, WhatIf, serve_connection,
 };
 
+use serde_json::{Value, json};
 use world::World;
 
 fn operator() -> Caller {
@@ -465,6 +467,48 @@ fn rows_match_the_sample() {
         stored == text,
         "docs/samples/management.jsonl differs:\n{text}"
     );
+}
+
+/// The schemas describe every row of the sample, and a row has no field that its schema does not name.
+#[test]
+fn rows_fit_their_schemas() {
+    let document: Value = serde_json::from_str(rutter_api::ROW_SCHEMAS).unwrap();
+    let mut compiler = boon::Compiler::new();
+    let place = "http://localhost/schemas.json";
+    let root = json!({"components": {"schemas": document["schemas"]}});
+    let kinds = document["kinds"].as_object().unwrap();
+    compiler.add_resource(place, root).unwrap();
+    let mut checked = BTreeSet::new();
+    for line in include_str!("../../../../docs/samples/management.jsonl").lines() {
+        let mut row: Value = serde_json::from_str(line).unwrap();
+        let kind = row["kind"].as_str().unwrap().to_owned();
+        let Some(name) = kinds.get(&kind).and_then(Value::as_str) else {
+            continue;
+        };
+        // A change has a `kind` of its own, which is part of the row.
+        if let Some(change) = row.get_mut("change").map(Value::take) {
+            row = change;
+        }
+        let closed = json!({
+            "$ref": format!("{place}#/components/schemas/{name}"),
+            "properties": {"kind": {"type": "string"}},
+            "unevaluatedProperties": false,
+        });
+        let row_place = format!("http://localhost/{kind}.json");
+        compiler.add_resource(&row_place, closed).unwrap();
+        let mut schemas = boon::Schemas::new();
+        let schema = compiler.compile(&row_place, &mut schemas).unwrap();
+        if let Err(error) = schemas.validate(&row, schema) {
+            panic!("{kind}: {error:#}\n{row:#}");
+        }
+        checked.insert(kind);
+    }
+    // BMP stations and samples of the history are no rows of this sample.
+    let missing: Vec<&String> = kinds
+        .keys()
+        .filter(|kind| !checked.contains(*kind))
+        .collect();
+    assert_eq!(missing, ["memory", "neighbor-sample", "sample", "station"]);
 }
 
 #[test]
