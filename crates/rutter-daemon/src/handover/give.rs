@@ -39,14 +39,12 @@ pub(crate) struct UpgradeDesk {
 
 type Reply = Sender<Result<String, String>>;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Progress {
-    #[default]
-    Runs,
-    /// Another process has taken over. This thread writes the answer to the operator who asked for it.
-    HandedOver(ThreadId),
-    /// The operator has the answer.
-    Answered,
+#[derive(Debug, Default)]
+struct Progress {
+    /// The answers that have not been written. `None`: no other process has taken over.
+    owed: Option<usize>,
+    /// The threads that write an answer to an operator who asked for the hand-over.
+    writers: Vec<ThreadId>,
 }
 
 /// The time that the new process has to start and to read its configuration and the data of its sources.
@@ -95,7 +93,7 @@ impl UpgradeDesk {
         drop(sender);
         let result = result.recv().map_err(|_| stops())?;
         if result.is_ok() {
-            *self.progress.lock() = Progress::HandedOver(thread::current().id());
+            self.progress.lock().writers.push(thread::current().id());
         }
         result
     }
@@ -108,16 +106,34 @@ impl UpgradeDesk {
     /// This thread has written an answer on the control socket.
     pub(crate) fn note_answer(&self) {
         let mut progress = self.progress.lock();
-        if *progress == Progress::HandedOver(thread::current().id()) {
-            *progress = Progress::Answered;
+        let this = thread::current().id();
+        if let Some(place) = progress.writers.iter().position(|writer| *writer == this) {
+            progress.writers.swap_remove(place);
+            progress.owed = progress.owed.map(|owed| owed.saturating_sub(1));
             self.changed.notify_all();
         }
     }
 
-    /// Waits until the operator has the answer, or a moment.
+    /// After a hand-over: operators who asked during it wanted the same, and have the same answer. No more are accepted.
+    fn answer_all(
+        &self,
+        first: Reply,
+        requests: &Receiver<Reply>,
+        result: &Result<String, String>,
+    ) {
+        self.close();
+        let mut replies = vec![first];
+        replies.extend(requests.try_iter());
+        self.progress.lock().owed = Some(replies.len());
+        for reply in replies {
+            let _ = reply.send(result.clone());
+        }
+    }
+
+    /// Waits until all operators who asked have the answer, or a moment.
     pub(crate) fn wait_for_answer(&self) {
         let mut progress = self.progress.lock();
-        let is_due = |progress: &mut Progress| *progress != Progress::Answered;
+        let is_due = |progress: &mut Progress| progress.owed != Some(0);
         self.changed
             .wait_while_for(&mut progress, is_due, ANSWER_TIMEOUT);
     }
@@ -134,7 +150,10 @@ pub(crate) fn serve(shared: &Arc<Shared>, requests: &Receiver<Reply>) {
             Ok(text) => tracing::info!("{text}"),
             Err(error) => tracing::error!(%error, "no upgrade: this process goes on"),
         }
-        let _ = reply.send(result);
+        match is_done {
+            true => shared.upgrades.answer_all(reply, requests, &result),
+            false => drop(reply.send(result)),
+        }
         if is_done {
             shared.stop_request.make(StopOrder::HandOver);
             // The I/O threads never go on, so nothing may keep the process.
@@ -529,4 +548,38 @@ fn pass_peer(peer: &Peer, channel: &mut Channel) -> io::Result<bool> {
         channel.send_sockets(&[connection.socket.as_fd()])?;
     }
     Ok(connection.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_who_asked_have_the_answer_before_the_process_ends() {
+        let desk = UpgradeDesk::default();
+        let requests = desk.open();
+        thread::scope(|scope| {
+            let operators = [0, 1, 2].map(|_| {
+                scope.spawn(|| {
+                    let result = desk.request();
+                    desk.note_answer();
+                    result
+                })
+            });
+            // All three wait in the queue before the first is served.
+            let first = requests.recv().expect("a request");
+            let others: Vec<Reply> = requests.iter().take(2).collect();
+            let (sender, queue) = mpsc::channel();
+            others
+                .into_iter()
+                .for_each(|reply| sender.send(reply).expect("a queue"));
+            desk.answer_all(first, &queue, &Ok("took over".to_owned()));
+            for operator in operators {
+                let answer = operator.join().expect("a thread");
+                assert_eq!(answer.as_deref(), Ok("took over"));
+            }
+        });
+        assert_eq!(desk.progress.lock().owed, Some(0));
+        assert_eq!(desk.request(), Err("the daemon stops".to_owned()));
+    }
 }
