@@ -1,5 +1,6 @@
 //! Starts the daemon, waits for requests to stop, and stops it.
 
+mod once_free;
 mod take_over;
 
 use std::collections::hash_map::RandomState;
@@ -23,6 +24,7 @@ use rutter_rib::{Rib, RibConfig};
 use rutter_session::StopReason;
 use rutter_web::WebServer;
 
+use self::once_free::once_free;
 use crate::apply::{self, Changes};
 use crate::bmp_report;
 use crate::connection::memory_file;
@@ -103,6 +105,8 @@ impl std::error::Error for StartError {
 
 /// The bytes of encoded UPDATEs that a group keeps for lagging clients before it serves them from the table.
 const LOG_LIMIT: usize = 32 * 1024 * 1024;
+/// The time in which another process may free our paths and addresses at a start. One that handed over ends in half of it.
+const START_PATIENCE: Duration = Duration::from_secs(10);
 /// The text for neighbors that learn of a restart.
 const RESTART_TEXT: &str = "restarting";
 
@@ -120,7 +124,8 @@ impl Daemon {
             tracing::warn!(%error, "cannot raise the limit of open files");
         }
         can_sign(&config)?;
-        let listeners = Listeners::bind(&config.daemon.listen).map_err(failed("listen"))?;
+        let bind = || Listeners::bind(&config.daemon.listen).map_err(failed("listen"));
+        let listeners = once_free(START_PATIENCE, bind)?;
         listeners.set_keys(None, &config);
         let (user, group) = (&config.daemon.user, &config.daemon.group);
         privileges::drop_to(user.as_deref(), group.as_deref()).map_err(failed("user and group"))?;
@@ -230,7 +235,7 @@ impl Handle {
         OutsideSources::start(&self.shared, &config).map_err(failed("sources of outside data"))?;
         // They know some limits already.
         let config = Arc::clone(&self.shared.config.read());
-        self.open_control(&config)?;
+        once_free(START_PATIENCE, || self.open_control(&config))?;
         self.open_outlets(&config)?;
         self.begin_archive();
         self.place_reactors(&polls)?;
@@ -340,7 +345,7 @@ impl Handle {
     }
 
     fn open_outlets(&mut self, config: &Config) -> Result<(), StartError> {
-        self.open_web(config)?;
+        once_free(START_PATIENCE, || self.open_web(config))?;
         self.open_archive(config)?;
         self.open_stations(config)
     }

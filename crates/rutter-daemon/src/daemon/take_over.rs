@@ -3,7 +3,6 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread;
 use std::time::Duration;
 
 use mio::Poll;
@@ -11,6 +10,7 @@ use rutter_api::CollectorServices;
 use rutter_config::{Config, ConfigSource};
 use rutter_rib::{ImportedSets, Rib};
 
+use super::once_free::once_free;
 use super::{Daemon, Handle, Prepared, Start, StartError, failed, named};
 use crate::handover::{Predecessor, TakeServices, TakenService};
 use crate::listener::Listeners;
@@ -18,6 +18,10 @@ use crate::outside_sources::OutsideSources;
 use crate::restart::Restart;
 use crate::shared::Clock;
 use crate::{logging, privileges};
+
+/// The time in which the process before frees its paths and addresses. On a busy machine its threads with low priority take
+/// long to end.
+const AFTER_HANDOVER: Duration = Duration::from_secs(60);
 
 impl Daemon {
     /// Takes over from the daemon that started this process with `--take-over`: its sockets, its sessions and its table.
@@ -88,6 +92,8 @@ impl Prepared {
                 // The end of this process must change nothing that the other one uses.
                 self.handle.shared.stopping.store(true, Ordering::Release);
                 predecessor.fail(error.to_string());
+                // To free the table would take long, and keep the copies of the sockets for as long.
+                std::mem::forget(Arc::clone(&self.handle.shared));
                 return Err(error);
             }
         };
@@ -137,10 +143,10 @@ impl Handle {
     /// Opens the services whose paths and addresses the process before had. Routing goes on without those that fail.
     fn open_services_after_handover(&mut self) {
         let config = Arc::clone(&self.shared.config.read());
-        if let Err(error) = once_free(|| self.open_control(&config)) {
+        if let Err(error) = once_free(AFTER_HANDOVER, || self.open_control(&config)) {
             tracing::error!(%error, "no control socket after the upgrade");
         }
-        if let Err(error) = once_free(|| self.open_web(&config)) {
+        if let Err(error) = once_free(AFTER_HANDOVER, || self.open_web(&config)) {
             tracing::error!(%error, "no web server after the upgrade");
         }
         if let Err(error) = self.open_stations(&config) {
@@ -149,20 +155,3 @@ impl Handle {
         self.begin_archive();
     }
 }
-
-/// Opens a service until its path or address is free. The kernel closes the files of a process that ends one by one.
-fn once_free(mut open: impl FnMut() -> Result<(), StartError>) -> Result<(), StartError> {
-    for _ in 0..FREE_ATTEMPTS {
-        match open() {
-            Err(error) if error.error.kind() == io::ErrorKind::AddrInUse => {
-                thread::sleep(FREE_INTERVAL);
-            }
-            result => return result,
-        }
-    }
-    open()
-}
-
-/// A minute: on a busy machine the threads of the process before with low priority take long to end.
-const FREE_ATTEMPTS: u32 = 1_200;
-const FREE_INTERVAL: Duration = Duration::from_millis(50);

@@ -19,9 +19,10 @@
 //! on what changed last, not on the size of the table.
 //!
 //! Invariant: until it sends Go, the old process can go on as if nothing had been. It ends the new process before it
-//! does. A process without Go never reads or writes a neighbor's socket.
+//! does. A process without Go never reads or writes a neighbor's socket, and ends as soon as the old one ends.
 
 mod channel;
+mod end_watch;
 mod give;
 mod peer_record;
 mod program;

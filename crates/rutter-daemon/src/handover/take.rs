@@ -18,6 +18,7 @@ use rutter_rib::{
 use rutter_wire::handover::{BadRecord, Reader, VERSION, Writer};
 
 use super::channel::{Channel, Kind, describe};
+use super::end_watch::EndWatch;
 use super::peer_record::{self, TakenPeer};
 use super::{TakenService, kinds_of_data};
 use crate::connection::Connection;
@@ -27,6 +28,8 @@ use crate::shared::{Shared, unix_us};
 /// The process before, at the other end of standard input.
 pub(crate) struct Predecessor {
     channel: Channel,
+    /// Ends this process with the other one.
+    end_watch: EndWatch,
     /// The time of its clock now, milliseconds.
     pub(crate) now_ms: u64,
     /// Its listening sockets.
@@ -64,6 +67,7 @@ impl Predecessor {
         let input = input.map_err(|error| error.to_string())?;
         let mut channel = Channel::new(UnixStream::from(input));
         channel.set_timeout(TIMEOUT).map_err(|e| describe(&e))?;
+        let end_watch = EndWatch::start(&channel, end_with_it).map_err(|e| e.to_string())?;
         let mut record = Vec::new();
         let greeted = channel.expect(Kind::Hello, &mut record);
         greeted.map_err(|error| {
@@ -73,6 +77,7 @@ impl Predecessor {
         let version: u32 = hello.number("version").map_err(text)?;
         let mut predecessor = Predecessor {
             channel,
+            end_watch,
             now_ms: 0,
             listeners: Vec::new(),
             dynamic_members: BTreeSet::new(),
@@ -137,6 +142,7 @@ impl Predecessor {
         let mut ready = Writer::default();
         ready.count(sessions);
         ready.number(table.totals.routes);
+        self.end_watch.stop();
         self.send(Kind::Ready, &ready)?;
         self.channel.expect(Kind::Go, &mut Vec::new())?;
         Ok(table.sets)
@@ -273,6 +279,12 @@ impl Predecessor {
             thread::sleep(PARENT_INTERVAL);
         }
     }
+}
+
+/// Ends this process: the other one ended before it had said Go. No socket was touched, and nothing is to be written.
+fn end_with_it() {
+    tracing::error!("the process that hands over has ended: this one ends too");
+    std::process::exit(1);
 }
 
 /// Gives the neighbors to their threads.

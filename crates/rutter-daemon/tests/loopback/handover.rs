@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
@@ -89,6 +89,14 @@ pub(crate) fn program(test: &str) -> Program {
     }
 }
 
+/// Starts the first daemon.
+fn process(test: &str, folder: &Folder) -> Child {
+    let Program { path, arguments } = program(test);
+    let mut command = Command::new(path);
+    let command = command.args(arguments).env(FOLDER, &folder.0);
+    command.spawn().expect("a process")
+}
+
 /// Daemons that follow one another.
 pub(crate) struct Daemons {
     pub(crate) folder: Folder,
@@ -104,12 +112,13 @@ impl Daemons {
     /// The first process is a test.
     pub(crate) fn start_as(test: &str, name: &str, threads: usize, more: &str) -> Self {
         let folder = Folder::new(name);
-        let file = folder.0.join("rutter.toml");
-        fs::write(&file, text(&folder, threads, more)).expect("write the configuration");
-        let Program { path, arguments } = program(test);
-        let mut command = Command::new(path);
-        let command = command.args(arguments).env(FOLDER, &folder.0);
-        let first = command.spawn().expect("a process");
+        let text = text(&folder, threads, more);
+        Self::launch(test, folder, &text)
+    }
+
+    fn launch(test: &str, folder: Folder, text: &str) -> Self {
+        fs::write(folder.0.join("rutter.toml"), text).expect("write the configuration");
+        let first = process(test, &folder);
         wait_until("the daemon starts", || folder.0.join("address").exists());
         let address = fs::read_to_string(folder.0.join("address")).expect("read");
         Daemons {
@@ -402,6 +411,36 @@ fn a_new_process_that_fails_leaves_the_old_one_running() {
     daemons.upgrade();
     one.announce(&["7.0.0.0/24"], &[]);
     expect_only(&mut two, "7.0.0.0/24");
+}
+
+/// A supervisor starts the daemon again at once. The process that was to take over has copies of the sockets.
+#[test]
+fn a_killed_daemon_starts_again_while_its_successor_has_yet_to_end() {
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
+    let listen = free.expect("a port").to_string();
+    let folder = Folder::new("handover-orphan");
+    let text = text(&folder, 1, &members()).replace("127.0.0.1:0", &listen);
+    let first = "handover::first_daemon";
+    let mut daemons = Daemons::launch(first, folder, &text);
+    let file = |name: &str| daemons.folder.0.join(name);
+    fs::write(file("fault"), "waits").expect("write");
+    std::thread::scope(|scope| {
+        let upgrade = scope.spawn(|| daemons.call(Request::Upgrade));
+        wait_until("the successor starts", || file("waits").exists());
+        let kill = format!("kill -9 {}", daemons.first.id());
+        let killed = Command::new("/bin/sh").args(["-c", &kill]).status();
+        assert!(killed.expect("a shell").success());
+        upgrade.join().expect("no panic").expect_err("no upgrade");
+    });
+    fs::remove_file(file("address")).expect("remove");
+    let again = process(first, &daemons.folder);
+    // It tries to listen for so long.
+    std::thread::sleep(Duration::from_millis(500));
+    fs::write(file("go"), "").expect("write");
+    wait_until("the daemon starts again", || file("address").exists());
+    assert_eq!(daemons.pid(), again.id().to_string());
+    let _ = daemons.first.wait();
+    daemons.first = again;
 }
 
 #[test]
