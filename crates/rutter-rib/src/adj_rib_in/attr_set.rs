@@ -183,6 +183,12 @@ impl AttrSet {
         &self.0.slice[self.block_len()..]
     }
 
+    /// The number of octets of the block and of the next hop.
+    #[inline]
+    pub(crate) fn octets(&self) -> usize {
+        self.0.slice.len()
+    }
+
     fn block_len(&self) -> usize {
         self.0.slice.len() - usize::from(self.0.header.header.next_hop_len)
     }

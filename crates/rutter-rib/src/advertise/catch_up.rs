@@ -109,6 +109,11 @@ impl CatchUp {
         })
     }
 
+    /// Takes the next marked destination of a family, and whether the client may hold former routes of it.
+    pub fn take_next(&mut self, family: Family) -> Option<(Id, bool)> {
+        self.dirty[family].as_mut()?.take_next()
+    }
+
     /// Whether a destination has changed since all were marked, if it is marked.
     pub fn mark_of(&self, family: Family, id: Id) -> Option<bool> {
         self.dirty[family].as_ref()?.mark_of(id)
@@ -304,25 +309,27 @@ impl MarkedIds {
         }
     }
 
-    /// Takes up to `most` ids out of the set. Each comes with whether the client may hold former routes.
-    pub fn take(&mut self, most: usize, out: &mut Vec<(Id, bool)>) {
-        while self.count > 0 && out.len() < most {
+    /// Takes the next id out of the set, and whether the client may hold former routes.
+    pub fn take_next(&mut self) -> Option<(Id, bool)> {
+        if self.count == 0 {
+            return None;
+        }
+        loop {
             if self.scan >= self.held.len() {
                 self.scan = 0;
             }
             let (held, sure) = (&mut self.held[self.scan], &mut self.sure[self.scan]);
-            let mut marked = *held | *sure;
-            while marked != 0 && out.len() < most {
-                let bit = marked.trailing_zeros();
-                marked &= marked - 1;
-                self.count -= 1;
-                out.push((self.scan as Id * 64 + bit, *sure >> bit & 1 == 0));
-                *held &= !(1 << bit);
-                *sure &= !(1 << bit);
-            }
+            let marked = *held | *sure;
             if marked == 0 {
                 self.scan += 1;
+                continue;
             }
+            let bit = marked.trailing_zeros();
+            let taken = (self.scan as Id * 64 + bit, *sure >> bit & 1 == 0);
+            *held &= !(1 << bit);
+            *sure &= !(1 << bit);
+            self.count -= 1;
+            return Some(taken);
         }
     }
 }
@@ -415,10 +422,10 @@ mod tests {
             dirty.mark(id);
             dirty.mark(id);
         }
-        let mut out = Vec::new();
-        dirty.take(3, &mut out);
+        let next = std::iter::from_fn(|| dirty.take_next());
+        let mut out: Vec<_> = next.take(3).collect();
         dirty.mark(1);
-        dirty.take(9, &mut out);
+        out.extend(std::iter::from_fn(|| dirty.take_next()));
         assert_eq!(out, [3, 64, 65, 1000, 1].map(|id| (id, true)));
         assert_eq!(dirty.count, 0);
     }
@@ -431,8 +438,7 @@ mod tests {
             dirty.mark(130);
             dirty.mark_all(end);
             dirty.mark(64);
-            let mut out = Vec::new();
-            dirty.take(1_000, &mut out);
+            let out: Vec<_> = std::iter::from_fn(|| dirty.take_next()).collect();
             let changed = [0, 64, 130];
             let marked = |id: &Id| *id < end || changed.contains(id);
             let expected: Vec<_> = (0..200).filter(marked).collect();
@@ -482,9 +488,8 @@ mod tests {
                     }
                     2 => dirty.mark_all(8),
                     3 => {
-                        let mut taken = Vec::new();
-                        dirty.take(9, &mut taken);
-                        for (id, may_hold_former) in taken.into_iter().filter(|(id, _)| *id == 7) {
+                        let taken = std::iter::from_fn(|| dirty.take_next()).take(9);
+                        for (id, may_hold_former) in taken.filter(|(id, _)| *id == 7) {
                             let is_outdated = sent.is_some() && sent != present;
                             assert!(may_hold_former || !is_outdated, "{id} in {operations:?}");
                             sent = present;

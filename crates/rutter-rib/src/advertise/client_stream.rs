@@ -20,12 +20,11 @@ use send_queue::SendQueue;
 
 use crate::adj_rib_in::leftovers::Leftovers;
 use crate::adj_rib_in::shard::{Shard, Stored};
-use crate::adj_rib_in::table::Id;
 use crate::advertise::catch_up::{Ending, Phase};
 use crate::advertise::encode::MessageWriter;
 use crate::advertise::export_view::GroupScope;
-use crate::advertise::group::{Advertisement, BEGIN_OF_REFRESH, Group, write_messages};
-use crate::advertise::lines::{Destination, Line, Lines};
+use crate::advertise::group::{BEGIN_OF_REFRESH, Group, write_messages};
+use crate::advertise::lines::{Destination, Lines, SortedLines};
 use crate::advertise::log::{FREED_AT_ONCE, Segment, UnreadSegments};
 use crate::advertise::unsent::Unsent;
 use crate::topology::Topology;
@@ -58,12 +57,28 @@ pub struct ClientStream {
     writer: MessageWriter,
 }
 
+/// What a client is sent of a slice of the table.
+struct ReadSlice {
+    ipv4: SortedLines<Ipv4Prefix>,
+    ipv6: SortedLines<Ipv6Prefix>,
+    /// The number of destinations in the slice.
+    destinations: usize,
+}
+
+impl ReadSlice {
+    /// The octets of attributes that were read for it.
+    fn octets(&self) -> usize {
+        self.ipv4.octets + self.ipv6.octets
+    }
+}
+
 /// The destinations visited under one hold of a shard's lock.
 const SLICE: usize = 1024;
-/// The routes visited under one hold of a shard's lock, but for those of the last [`SEVERAL`] destinations.
+/// The routes visited under one hold of a shard's lock, but for those of the last destination.
 const SLICE_ROUTES: usize = 8 * 1024;
-/// The destinations taken at once.
-const SEVERAL: usize = 16;
+/// The octets of attributes that a slice reads and writes, but for those of the last destination. Where communities are
+/// removed, they take a millisecond or two.
+const SLICE_OCTETS: usize = 256 * 1024;
 /// The part of the log that is turned into marks at once, bytes of memory. A slice also ends after some marks.
 const DISCARDED_AT_ONCE: u64 = 128 * 1024;
 /// The slices without anything for the client that one call visits.
@@ -100,7 +115,7 @@ impl ClientStream {
     /// Gathers up to about `max_bytes` to send: from the group's log, or from the table while catching up. Where the
     /// table has little for the client, this ends sooner and [`ClientStream::has_more`] stays true.
     pub fn fill(&mut self, rib: &Rib, max_bytes: usize) {
-        let mut silent = 0;
+        let (mut silent, mut octets) = (0, 0);
         while self.queue.len() < max_bytes {
             let before = self.queue.len();
             match self.phase {
@@ -121,13 +136,16 @@ impl ClientStream {
                     self.discard(rib, until);
                     break;
                 }
-                Phase::CatchingUp => self.catch_up(rib),
+                Phase::CatchingUp => octets += self.catch_up(rib),
             }
             if self.queue.len() == before {
                 silent += 1;
                 if self.phase == Phase::Live || silent == MAX_SILENT_SLICES {
                     break;
                 }
+            }
+            if octets >= SLICE_OCTETS {
+                break;
             }
         }
     }
@@ -208,103 +226,104 @@ impl ClientStream {
         self.writer.bytes.clear();
     }
 
-    /// Runs one slice of catch-up. Goes live when nothing is left.
-    fn catch_up(&mut self, rib: &Rib) {
+    /// Runs one slice of catch-up. Goes live when nothing is left. Returns the octets of attributes that it read.
+    fn catch_up(&mut self, rib: &Rib) -> usize {
         let topology = rib.topology.read();
         let mut left = 0;
         for shard in &rib.shards {
             let mut shard = shard.lock();
-            let done = self.produce(&mut shard, &topology, SLICE);
+            let slice = self.read_slice(&mut shard, &topology, SLICE);
             left += shard
                 .clients
                 .catching_up(self.peer)
                 .map_or(0, |one| one.left());
-            if done > 0 {
-                drop(shard);
-                return self.push_private();
+            drop(shard);
+            if slice.destinations > 0 {
+                self.write_slice(&topology, &slice);
+                self.push_private();
+                return slice.octets();
             }
         }
         if left <= LAST {
             self.go_live(rib, &topology);
         }
         self.push_private();
+        0
     }
 
-    /// Writes the present state of up to `most` marked destinations. Returns their number.
-    fn produce(&mut self, shard: &mut Shard, topology: &Topology, most: usize) -> usize {
-        self.produce_family::<Ipv4Prefix>(shard, topology, most)
-            + self.produce_family::<Ipv6Prefix>(shard, topology, most)
+    /// Takes up to `most` marked destinations of each family, fewer where they have many routes or long attributes.
+    fn read_slice(&self, shard: &mut Shard, topology: &Topology, most: usize) -> ReadSlice {
+        let mut destinations = 0;
+        let ipv4 = self.read_family(shard, topology, most, SLICE_OCTETS, &mut destinations);
+        // Each family gets on, whatever the other needs.
+        let rest = SLICE_OCTETS.saturating_sub(ipv4.octets);
+        let rest = rest.max(SLICE_OCTETS / 4);
+        let ipv6 = self.read_family(shard, topology, most, rest, &mut destinations);
+        ReadSlice {
+            ipv4,
+            ipv6,
+            destinations,
+        }
     }
 
-    fn produce_family<K: Stored>(
-        &mut self,
+    fn read_family<K: Stored>(
+        &self,
         shard: &mut Shard,
         topology: &Topology,
         most: usize,
-    ) -> usize {
-        let ids = take_ids::<K>(shard, self.peer, most);
-        if ids.is_empty() {
-            return 0;
-        }
-        let mut catching_up = shard.clients.catching_up(self.peer);
-        let mut take_paths = |id| {
-            let catching_up = catching_up.as_mut();
-            catching_up.map_or_else(Default::default, |one| one.take_paths(K::FAMILY, id))
-        };
-        let held: Vec<_> = ids.iter().map(|(id, _)| take_paths(*id)).collect();
-        let former = catching_up.and_then(|one| one.former().cloned());
+        octets: usize,
+        destinations: &mut usize,
+    ) -> SortedLines<K> {
         let scope = GroupScope {
             topology,
             style: &self.group.style,
         };
-        let former = { former.as_ref() }.map(|style| GroupScope { style, ..scope });
         let mut lines = Lines::new(scope, self.peer);
-        for ((id, changed), held) in ids.iter().zip(&held) {
-            if *id < shard.id_end(K::FAMILY) {
-                let destination = Destination::<K>::of(shard, *id);
-                lines.add(&destination, *changed, held, former.as_ref());
+        let (table, clients) = K::split(shard);
+        let Some(client) = clients.catching_up(self.peer) else {
+            return lines.sorted();
+        };
+        let former = client.former().cloned();
+        let former = { former.as_ref() }.map(|style| GroupScope { style, ..scope });
+        let (mut ids, mut routes) = (Vec::new(), 0);
+        while ids.len() < most && routes < SLICE_ROUTES && lines.octets() < octets {
+            let Some((id, changed)) = client.take_next(K::FAMILY) else {
+                break;
+            };
+            ids.push(id);
+            let held = client.take_paths(K::FAMILY, id);
+            if id < table.id_end() {
+                routes += table.get(id).routes.len();
+                let destination = Destination::of(table, id);
+                lines.add(&destination, changed, &held, former.as_ref());
             }
         }
-        let (announced, withdrawn) = lines.sorted();
-        self.write_lines(topology, &announced, &withdrawn);
-        shard.free_unheld::<K>(ids.iter().map(|(id, _)| *id));
-        ids.len()
+        *destinations += ids.len();
+        let lines = lines.sorted();
+        shard.free_unheld::<K>(ids.into_iter());
+        lines
     }
 
-    fn write_lines<K: Stored>(
-        &mut self,
-        topology: &Topology,
-        announced: &[Line<'_, K>],
-        withdrawn: &[(K, Option<u32>)],
-    ) {
+    fn write_slice(&mut self, topology: &Topology, slice: &ReadSlice) {
+        self.write_lines(topology, &slice.ipv4);
+        self.write_lines(topology, &slice.ipv6);
+    }
+
+    fn write_lines<K: Stored>(&mut self, topology: &Topology, lines: &SortedLines<K>) {
         let mut block = Vec::new();
-        let style = &self.group.style;
-        if !withdrawn.is_empty() {
-            let withdrawn = withdrawn.iter().copied();
+        let mut write = |announced, prefixes: &[(K, Option<u32>)]| {
             write_messages(
                 &mut self.writer,
                 &mut block,
-                style,
+                &self.group.style,
                 topology,
-                None,
-                withdrawn,
+                announced,
+                prefixes.iter().copied(),
             );
-        }
-        let alike = |a: &Line<'_, K>, b: &Line<'_, K>| {
-            a.route.is_sent_like(b.route) && a.modification == b.modification
         };
-        for lines in announced.chunk_by(alike) {
-            let first = &lines[0];
-            let announced = Advertisement::of(first.route, first.modification);
-            let prefixes = lines.iter().map(|line| (line.prefix, line.path_id));
-            write_messages(
-                &mut self.writer,
-                &mut block,
-                style,
-                topology,
-                Some(announced),
-                prefixes,
-            );
+        write(None, lines.withdrawn());
+        for (announced, prefixes) in lines.announced() {
+            write(Some(announced), prefixes);
         }
     }
 
@@ -318,8 +337,20 @@ impl ClientStream {
         if left > LAST {
             return;
         }
+        let mut octets = 0;
         for shard in &mut shards {
-            while self.produce(shard, topology, LAST) > 0 {}
+            loop {
+                let slice = self.read_slice(shard, topology, LAST);
+                if slice.destinations == 0 {
+                    break;
+                }
+                self.write_slice(topology, &slice);
+                octets += slice.octets();
+                if octets >= SLICE_OCTETS {
+                    // More may be left: the next slice comes without the locks.
+                    return;
+                }
+            }
         }
         let mut stage = self.group.stage.lock();
         if self.group.encode_with(&mut stage, topology) {
@@ -475,27 +506,4 @@ impl Drop for ClientStream {
     fn drop(&mut self) {
         self.discard_segments();
     }
-}
-
-/// Takes up to `most` marked destinations of a client, fewer where they have many routes.
-fn take_ids<K: Stored>(shard: &mut Shard, peer: PeerId, most: usize) -> Vec<(Id, bool)> {
-    let (table, clients) = K::split(shard);
-    let mut ids = Vec::new();
-    let dirty = clients
-        .catching_up(peer)
-        .and_then(|one| one.dirty[K::FAMILY].as_mut());
-    let Some(dirty) = dirty else { return ids };
-    let mut routes = 0;
-    while ids.len() < most && routes < SLICE_ROUTES {
-        let known = ids.len();
-        dirty.take(most.min(known + SEVERAL), &mut ids);
-        if ids.len() == known {
-            break;
-        }
-        let new = ids[known..].iter().filter(|(id, _)| *id < table.id_end());
-        routes += new
-            .map(|(id, _)| table.get(*id).routes.len())
-            .sum::<usize>();
-    }
-    ids
 }

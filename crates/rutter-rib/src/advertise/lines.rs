@@ -3,13 +3,14 @@
 
 use smallvec::SmallVec;
 
-use crate::PeerId;
 use crate::adj_rib_in::route::Route;
-use crate::adj_rib_in::shard::{Shard, Stored};
-use crate::adj_rib_in::table::Id;
+use crate::adj_rib_in::shard::Stored;
+use crate::adj_rib_in::table::{Id, Table, accepted};
 use crate::advertise::audience::Modification;
 use crate::advertise::export_view::{GroupScope, OneClient, Rules, Scope, export_view};
+use crate::advertise::group::Advertisement;
 use crate::advertise::recorder::sent_path_id;
+use crate::{AttrSet, PeerId};
 
 /// A destination with its accepted routes, best first.
 pub(crate) struct Destination<'s, K> {
@@ -20,12 +21,12 @@ pub(crate) struct Destination<'s, K> {
 type Routes<'s> = SmallVec<[&'s Route; 4]>;
 
 /// A route of a destination.
-pub(crate) struct Line<'s, K> {
-    pub prefix: K,
-    pub path_id: Option<u32>,
-    pub route: &'s Route,
+struct Line<'s, K> {
+    prefix: K,
+    path_id: Option<u32>,
+    route: &'s Route,
     /// The form in which the client receives it.
-    pub modification: Modification,
+    modification: Modification,
 }
 
 /// Prefixes to withdraw, with path identifiers where Add-Path is negotiated.
@@ -37,13 +38,36 @@ pub(crate) struct Lines<'a, 's, K> {
     client: PeerId,
     announced: Vec<Line<'s, K>>,
     withdrawn: Withdrawn<K>,
+    /// The octets of attributes that are read or written for them, those of adjacent routes with the same set once.
+    octets: usize,
+    last_set: usize,
+}
+
+/// The lines for one client, sorted by attributes. They need no lock of the table any more.
+pub(crate) struct SortedLines<K> {
+    announced: Vec<Announced>,
+    /// The prefixes of `announced`, in the same order.
+    prefixes: Vec<(K, Option<u32>)>,
+    withdrawn: Withdrawn<K>,
+    /// See [`Lines::octets`].
+    pub octets: usize,
+}
+
+/// Routes that are sent with the same attributes.
+struct Announced {
+    set: AttrSet,
+    sender: PeerId,
+    modification: Modification,
+    /// The number of their prefixes.
+    count: usize,
 }
 
 impl<'s, K: Stored> Destination<'s, K> {
-    pub fn of(shard: &'s Shard, id: Id) -> Self {
+    pub fn of(table: &'s Table<K>, id: Id) -> Self {
+        let destination = table.get(id);
         Destination {
-            prefix: K::table(shard).get(id).prefix,
-            routes: shard.accepted::<K>(id).iter().collect(),
+            prefix: destination.prefix,
+            routes: accepted(&destination.routes).iter().collect(),
         }
     }
 
@@ -62,7 +86,35 @@ impl<'a, 's, K: Stored> Lines<'a, 's, K> {
             client,
             announced: Vec::new(),
             withdrawn: Vec::new(),
+            octets: 0,
+            last_set: 0,
         }
+    }
+
+    /// The octets of attributes that are read or written for the lines so far: a neighbor chooses the size of its sets.
+    pub fn octets(&self) -> usize {
+        self.octets
+    }
+
+    fn count_octets<'r>(&mut self, routes: impl Iterator<Item = &'r Route>) {
+        for route in routes {
+            let set = route.attrs.address();
+            if std::mem::replace(&mut self.last_set, set) != set {
+                self.octets += route.attrs.octets();
+            }
+        }
+    }
+
+    /// Counts the routes that export filters have read to find those of a view.
+    fn count_filtered(&mut self, scope: &Scope<'_>, routes: &[&Route], view: &[&Route]) {
+        let is_last = |route: &&Route| view.last().is_some_and(|last| std::ptr::eq(*last, *route));
+        let found = routes.iter().position(is_last);
+        let read = match scope.has_add_path() {
+            true => routes.len(),
+            // The last one is counted as announced.
+            false => found.unwrap_or(routes.len()),
+        };
+        self.count_octets(routes[..read].iter().copied());
     }
 
     /// Adds the lines of a destination. Where it has not `changed`, the client holds its routes in the `former` style or,
@@ -76,6 +128,9 @@ impl<'a, 's, K: Stored> Lines<'a, 's, K> {
     ) {
         let scope = self.group.at(destination.prefix);
         let view = destination.view(&scope, self.client);
+        if scope.style.filter.is_some() {
+            self.count_filtered(&scope, &destination.routes, &view);
+        }
         match (changed, former) {
             (false, None) => self.announce(&scope, destination, &view),
             (false, Some(former)) => {
@@ -92,14 +147,29 @@ impl<'a, 's, K: Stored> Lines<'a, 's, K> {
         }
     }
 
-    /// The routes sorted by attributes, and the withdrawn prefixes.
-    pub fn sorted(mut self) -> (Vec<Line<'s, K>>, Withdrawn<K>) {
+    /// Sorts the routes by attributes. The sets are held, so that the table may change.
+    pub fn sorted(mut self) -> SortedLines<K> {
         let key = |line: &Line<'_, K>| {
             let changes = line.modification.changes;
             (line.route.attrs.hash(), line.route.peer, changes)
         };
         self.announced.sort_by_key(key);
-        (self.announced, self.withdrawn)
+        let alike = |a: &Line<'_, K>, b: &Line<'_, K>| {
+            a.route.is_sent_like(b.route) && a.modification == b.modification
+        };
+        let announced = |lines: &[Line<'_, K>]| Announced {
+            set: lines[0].route.attrs.clone(),
+            sender: lines[0].route.peer,
+            modification: lines[0].modification,
+            count: lines.len(),
+        };
+        let prefixes = self.announced.iter();
+        SortedLines {
+            announced: self.announced.chunk_by(alike).map(announced).collect(),
+            prefixes: prefixes.map(|line| (line.prefix, line.path_id)).collect(),
+            withdrawn: self.withdrawn,
+            octets: self.octets,
+        }
     }
 
     fn announce(
@@ -109,6 +179,7 @@ impl<'a, 's, K: Stored> Lines<'a, 's, K> {
         routes: &[&'s Route],
     ) {
         let (add_path, client) = (scope.has_add_path(), self.client);
+        self.count_octets(routes.iter().copied());
         self.announced.extend(routes.iter().map(|route| Line {
             prefix: destination.prefix,
             path_id: add_path.then(|| sent_path_id(route)),
@@ -162,6 +233,28 @@ impl<'a, 's, K: Stored> Lines<'a, 's, K> {
         };
         let new: Routes<'s> = routes.iter().filter(is_new).copied().collect();
         self.announce(scope, destination, &new);
+    }
+}
+
+impl<K> SortedLines<K> {
+    /// The prefixes to withdraw.
+    pub fn withdrawn(&self) -> &[(K, Option<u32>)] {
+        &self.withdrawn
+    }
+
+    /// The routes that are sent with the same attributes, and their prefixes.
+    pub fn announced(&self) -> impl Iterator<Item = (Advertisement<'_>, &[(K, Option<u32>)])> {
+        let mut rest = self.prefixes.as_slice();
+        self.announced.iter().map(move |announced| {
+            let (prefixes, later) = rest.split_at(announced.count);
+            rest = later;
+            let advertisement = Advertisement {
+                set: &announced.set,
+                sender: announced.sender,
+                modification: announced.modification,
+            };
+            (advertisement, prefixes)
+        })
     }
 }
 

@@ -71,6 +71,42 @@ fn refreshes_are_framed_and_complete() {
     assert_eq!(messages[3].1, [0, 1, 2, 1], "EoRR");
 }
 
+/// Other threads wait for the table while a slice of it is read, and a neighbor chooses the length of its attributes.
+#[test]
+fn slices_of_a_catch_up_end_after_some_octets_of_attributes() {
+    const LEN: usize = 60_000;
+    const ROUTES: usize = 200;
+    let long_messages = |session: &mut SessionInfo| session.max_message_len = 65_535;
+    let mut lab = Lab::empty();
+    lab.add(neighbor(1, PeerKind::RouteServerClient, 1), long_messages);
+    // 2 takes long messages as they are, 4 takes them rewritten, and 3 takes none of them.
+    lab.add(neighbor(2, PeerKind::RouteServerClient, 2), long_messages);
+    lab.add(neighbor(3, PeerKind::RouteServerClient, 3), |_| {});
+    lab.add(neighbor(4, PeerKind::External, 4), long_messages);
+    for number in 0..ROUTES {
+        let block = Block::new(&[1, 65_000 + number as u32]);
+        let block = block.with(0xd0, 99, &vec![7; LEN]).0;
+        lab.announce(0, &block, &format!("20.{number}.0.0/16"));
+    }
+    for (client, expected) in [(1, ROUTES), (2, 0), (3, ROUTES)] {
+        lab.received(PeerId(client));
+        let mut stream = lab.streams[usize::from(client)].take().unwrap();
+        lab.rib.refresh_client(&mut stream, Family::Ipv4Unicast);
+        let (mut slices, mut bytes) = (0, 0);
+        while stream.has_more() {
+            stream.fill(&lab.rib, 1);
+            slices += 1;
+            let new = stream.queued();
+            assert!(new <= 256 * 1024 + LEN + 1_000, "{new} octets in a slice");
+            bytes += new;
+            stream.consume(new, 0);
+        }
+        assert!(slices >= ROUTES * LEN / (256 * 1024 + LEN), "{slices}");
+        assert!(bytes >= expected * LEN, "{bytes}");
+        lab.streams[usize::from(client)] = Some(stream);
+    }
+}
+
 #[test]
 fn explanations_name_the_step_and_the_reason() {
     let client = PeerKind::RouteServerClient;

@@ -9,7 +9,6 @@ use rutter_policy::{Class, ExportPolicy, MedChange, RouteChanges, Tags};
 use rutter_wire::attr::{
     self, Attributes, EXTENDED_LENGTH, OPTIONAL, RawAttribute, TRANSITIVE, code,
 };
-use rutter_wire::frame::MAX_LEN;
 use smallvec::SmallVec;
 
 use super::style::Style;
@@ -95,6 +94,12 @@ struct Rewriter<'a, 'o> {
 }
 
 impl Rewriter<'_, '_> {
+    /// One more than the values of this many octets that a message has room for. With so many, the route fits no message,
+    /// and the others change nothing: a neighbor may send thousands to clients that take short messages.
+    fn too_many(&self, octets: usize) -> usize {
+        self.style.max_message_len / octets + 1
+    }
+
     fn rewrite(&mut self, family: Family) {
         let attributes = self.attributes;
         let mut added = self.attributes_to_add(family);
@@ -290,7 +295,10 @@ impl Rewriter<'_, '_> {
             .chain(well_known)
             .chain(self.tags.standard.iter().copied());
         let value: Vec<u8> = match self.has_changes() {
-            false => all.flat_map(|c| c.0.to_be_bytes()).collect(),
+            false => all
+                .take(self.too_many(4))
+                .flat_map(|c| c.0.to_be_bytes())
+                .collect(),
             true => self.changed_communities(),
         };
         if !value.is_empty() {
@@ -329,6 +337,7 @@ impl Rewriter<'_, '_> {
         let value: Vec<u8> = match self.has_changes() {
             false => kept
                 .chain(self.tags.extended.iter().copied())
+                .take(self.too_many(8))
                 .flat_map(|c| c.0)
                 .collect(),
             true => {
@@ -358,6 +367,7 @@ impl Rewriter<'_, '_> {
         let value: Vec<u8> = match self.has_changes() {
             false => kept
                 .chain(self.tags.large.iter().copied())
+                .take(self.too_many(12))
                 .flat_map(octets)
                 .flatten()
                 .collect(),
@@ -409,7 +419,8 @@ pub(crate) fn write_post_policy<'a>(
         local_asn: Asn(0),
         next_hop_self: None,
         as4: true,
-        max_message_len: MAX_LEN,
+        // No message holds them.
+        max_message_len: usize::MAX,
         families: PerFamily::both(true),
         add_path: PerFamily::both(false),
         add_path_limit: 0,
@@ -443,4 +454,53 @@ pub(crate) fn write_post_policy<'a>(
     };
     rewriter.rewrite(family);
     out.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use rutter_wire::frame::MAX_LEN;
+
+    use super::*;
+    use crate::PeerId;
+    use crate::adj_rib_in::attr_set::{AttrStore, Summary};
+    use crate::adj_rib_in::charges::NOBODY;
+    use crate::advertise::group::Advertisement;
+    use crate::advertise::test_support::{Exchange, plain_style};
+
+    /// Clients that take short messages receive nothing of them, so they need not be written.
+    #[test]
+    fn communities_beyond_the_longest_message_are_not_written() {
+        let values = |octets: usize| (0..60_000 / octets).flat_map(move |n| vec![n as u8; octets]);
+        let exchange = Exchange::plain(1);
+        for (code, octets) in [
+            (code::COMMUNITIES, 4),
+            (code::EXTENDED_COMMUNITIES, 8),
+            (code::LARGE_COMMUNITIES, 12),
+        ] {
+            let mut block = Vec::new();
+            let value: Vec<u8> = values(octets).collect();
+            attr::write_attr(&mut block, OPTIONAL | TRANSITIVE, code, &value);
+            let set = AttrStore::new(1).intern(NOBODY, &block, &[], || {
+                Summary::of(&Attributes::from_canonical(&block))
+            });
+            let written = |max_message_len| {
+                let style = Style {
+                    max_message_len,
+                    prepend_own_as: true,
+                    ..plain_style()
+                };
+                let mut out = Vec::new();
+                let route = Advertisement {
+                    set: &set,
+                    sender: PeerId(0),
+                    modification: Modification::default(),
+                };
+                let family = Family::Ipv4Unicast;
+                route.write(&style, &exchange.topology, family, &mut out, &mut [0; 16]);
+                out.len()
+            };
+            assert!((MAX_LEN..MAX_LEN + 100).contains(&written(MAX_LEN)));
+            assert!(written(65_535) >= 60_000);
+        }
+    }
 }
