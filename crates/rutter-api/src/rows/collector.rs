@@ -98,6 +98,7 @@ pub struct RouterRow {
 
 /// A family that Rutter does not keep.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub struct OtherFamilyRow {
     /// Its name; `other` for all families that are not counted one by one.
