@@ -35,9 +35,9 @@ pub(crate) struct Receiver {
 
 /// The work of one message besides its routes: the attributes are parsed, compared and encoded.
 const STEPS_PER_MESSAGE: usize = 8;
-/// The steps after which a turn handles no more messages of neighbors that send much: about a millisecond. A route is a
+/// The steps after which a turn handles no more messages of neighbors that send much: about two milliseconds. A route is a
 /// step. More input waits for the next turns, in which the neighbors that send little come first.
-const MAX_STEPS: usize = 2 * 1024;
+const MAX_STEPS: usize = 4 * 1024;
 /// The same for each client, where there are many: a turn writes to all of them, which should not take longer than to read.
 const STEPS_PER_CLIENT: usize = 8;
 /// The same while nobody sends single changes. Larger turns cost less where there are many clients.
