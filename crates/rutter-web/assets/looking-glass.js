@@ -249,7 +249,7 @@ function charts(heading, samples, every, list) {
       without.length ? ` No samples were taken from ${without.slice(-3).join(", ")}.` : ""),
     h("div", { class: "charts" }, list.map(([title, unit, all]) => chart(heading, title, unit, all, samples, every))),
     h("details", {}, h("summary", {}, "The same numbers as a table"),
-      table(`The last sample of each hour. ${units.join(" and ")}: a second.`,
+      table(`The last sample of each hour. Rates are per second: ${units.join(", ")}.`,
         [{ name: "Time", cell: (one) => time(one["unix-s"]) }, ...lines.map(number)], hourly.reverse()).element),
   ];
 }
