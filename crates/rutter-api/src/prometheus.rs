@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use rutter_net::Family;
+
 use crate::convert::peer_rows;
 use crate::table_counts::Counted;
 use crate::{
@@ -20,7 +22,7 @@ pub struct Metric {
     pub help: &'static str,
 }
 
-/// Renders all metrics in the text exposition format 0.0.4.
+/// Renders all metrics in the text exposition format 0.0.4. Those that need a walk over the table are of the last count.
 pub fn render(backend: &dyn Backend, counts: &TableCounts) -> String {
     let mut page = Page::default();
     let unmarked = backend.rib().unmarked_verdicts();
@@ -33,10 +35,14 @@ pub fn render(backend: &dyn Backend, counts: &TableCounts) -> String {
         let count = peers.iter().filter(|p| p.session.state == state).count();
         page.sample(Name::Peers, &[("state", &state.to_string())], count as f64);
     }
-    let counted = counts.get(backend);
     for peer in &peers {
         session(&mut page, peer);
-        routes(&mut page, peer, &counted);
+    }
+    if let Some(counted) = counts.last() {
+        page.sample(Name::RoutesCounted, &[], counted.unix_s);
+        peers
+            .iter()
+            .for_each(|peer| routes(&mut page, peer, &counted));
     }
     for row in backend.memory() {
         page.sample(Name::MemoryBytes, &[("what", row.what)], row.bytes as f64);
@@ -152,7 +158,7 @@ fn session(page: &mut Page, peer: &PeerRow) {
     }
 }
 
-/// The routes that need a walk over the table.
+/// The numbers of the neighbor's routes that need a walk over the table.
 fn routes(page: &mut Page, peer: &PeerRow, counted: &Counted) {
     let s = &peer.session;
     let Some(id) = s.peer else {
@@ -167,6 +173,23 @@ fn routes(page: &mut Page, peer: &PeerRow, counted: &Counted) {
     for ((_, reason), count) in counted.rejected.range((id, "")..=(id, "\u{7f}")) {
         let labels = [who[0], who[1], who[2], ("reason", *reason)];
         page.sample(Name::PeerRejected, &labels, *count as f64);
+    }
+    // A client whose session went down after the count is sent nothing.
+    let families = Family::ALL
+        .into_iter()
+        .filter(|_| s.state == SessionState::Established);
+    for family in families {
+        let Some(count) = counted.exported.get(&(id, family)) else {
+            continue;
+        };
+        let family = family.to_string();
+        let labels = [who[0], who[1], who[2], ("family", family.as_str())];
+        page.sample(Name::PeerAdvertised, &labels, count.routes as f64);
+        for (why, routes) in count.reasons() {
+            let [name, address, asn, family] = labels;
+            let labels = [name, address, asn, family, ("reason", why.name())];
+            page.sample(Name::PeerWithheld, &labels, routes as f64);
+        }
     }
 }
 
@@ -291,7 +314,10 @@ metrics! {
     PeerBytes = "rutter_peer_bytes_total", "counter", "Bytes by direction.";
     PeerMessages = "rutter_peer_messages_total", "counter", "BGP messages by direction and type.";
     PeerRoutes = "rutter_peer_routes", "gauge", "Routes received from the neighbor, by family and verdict.";
-    PeerRejected = "rutter_peer_rejected_routes", "gauge", "Rejected routes of the neighbor by their first reason, only where there are some; counted at most every 30 seconds.";
+    PeerRejected = "rutter_peer_rejected_routes", "gauge", "Rejected routes of the neighbor by their first reason, only where there are some, as last counted.";
+    PeerAdvertised = "rutter_peer_advertised_routes", "gauge", "Routes that the client is sent, by family, as last counted.";
+    PeerWithheld = "rutter_peer_withheld_routes", "gauge", "Routes that the client is not sent, by family and reason, only where there are some, as last counted. Without Add-Path only those better than the one that it is sent.";
+    RoutesCounted = "rutter_routes_counted_timestamp_seconds", "gauge", "When the rejected, advertised and withheld routes were last counted.";
     MemoryBytes = "rutter_memory_bytes", "gauge", "Bytes of the table by purpose.";
     MemoryItems = "rutter_memory_items", "gauge", "Items of the table by purpose.";
     SourceState = "rutter_source_state", "gauge", "1 for the current state of the source of outside data.";

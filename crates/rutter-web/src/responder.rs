@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use hyper::header::{self, HeaderValue};
@@ -37,6 +38,8 @@ pub(crate) struct Responder {
     pub(crate) threads: AnswerThreads,
     /// The numbers of the metrics.
     pub(crate) table_counts: TableCounts,
+    /// Lowers the priority of a thread.
+    pub(crate) on_thread_start: fn(),
     /// The tokens and their roles.
     pub(crate) rules: Rules,
     /// The places of clients that read the stream of changes.
@@ -55,6 +58,9 @@ pub(crate) struct From {
 
 /// A looking glass that reads the interface of birdwatcher asks for many lists at once. It waits for its turn so long.
 const LONGEST_TURN: Duration = Duration::from_secs(30);
+
+/// The longest time that a scrape waits for the first count of the table.
+const FIRST_COUNT: Duration = Duration::from_secs(2);
 
 /// The media type and the bytes of an answer.
 type Content = (&'static str, AnswerBody);
@@ -231,11 +237,33 @@ impl Responder {
     }
 
     async fn metrics(self: Arc<Self>, client: IpAddr) -> Result<Content, Problem> {
+        self.count_if_due();
         let this = Arc::clone(&self);
-        let text = move || Ok(prometheus::render(&*this.backend, &this.table_counts).into_bytes());
+        let text = move || {
+            this.table_counts.wait_for_first(FIRST_COUNT);
+            let text = prometheus::render(&*this.backend, &this.table_counts);
+            Ok(text.into_bytes())
+        };
         let text = self.threads.compute(Work::Short, client, text).await?;
         let kind = "text/plain; version=0.0.4; charset=utf-8";
         Ok((kind, self.counted(text, client)?))
+    }
+
+    /// Begins to count the table for the metrics, if the last count is old, on a thread of its own.
+    fn count_if_due(self: &Arc<Self>) {
+        if !self.table_counts.begin() {
+            return;
+        }
+        let this = Arc::clone(self);
+        let count = move || {
+            (this.on_thread_start)();
+            this.table_counts.count(&*this.backend);
+        };
+        let thread = thread::Builder::new().name("table-count".into());
+        if let Err(error) = thread.spawn(count) {
+            self.table_counts.give_up();
+            tracing::error!("metrics: the table is not counted: {error}");
+        }
     }
 
     async fn file_or_page(

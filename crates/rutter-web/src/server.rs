@@ -115,6 +115,7 @@ impl WebServer {
             waiting: ByteBudget::new(WAITING_BYTES),
             threads: AnswerThreads::new(),
             table_counts: TableCounts::default(),
+            on_thread_start: settings.on_thread_start,
             rules: Rules::new(settings.access),
             event_clients: event_stream::places(),
             history: History::new(),

@@ -513,7 +513,11 @@ fn rows_fit_their_schemas() {
 
 #[test]
 fn metrics_follow_the_sessions() {
-    let text = rutter_api::prometheus::render(&World::new(), &Default::default());
+    let (world, counts) = (World::new(), rutter_api::TableCounts::default());
+    let text = rutter_api::prometheus::render(&world, &counts);
+    assert!(!text.contains("rutter_peer_rejected_routes{"), "{text}");
+    counts.count(&world);
+    let text = rutter_api::prometheus::render(&world, &counts);
     assert!(
         text.contains("rutter_peers{state=\"Established\"} 3\n"),
         "{text}"
@@ -529,6 +533,22 @@ fn metrics_follow_the_sessions() {
     let sample = format!("rutter_peer_rejected_routes{{{beta},reason=\"bogon\"}} 1\n");
     assert!(text.contains(&sample), "{sample}: {text}");
     assert_eq!(text.matches("rutter_peer_rejected_routes{").count(), 1);
+    let gamma = "peer=\"gamma\",address=\"127.0.0.3\",asn=\"20003\",family=\"ipv4-unicast\"";
+    for sample in [
+        format!("rutter_peer_advertised_routes{{{gamma}}} 2\n"),
+        format!("rutter_peer_advertised_routes{{{beta},family=\"ipv4-unicast\"}} 1\n"),
+        format!(
+            "rutter_peer_withheld_routes{{{beta},family=\"ipv4-unicast\",reason=\"own-route\"}} 1\n"
+        ),
+    ] {
+        assert!(text.contains(&sample), "{sample}: {text}");
+    }
+    assert_eq!(text.matches("rutter_peer_withheld_routes{").count(), 2);
+    assert_eq!(
+        text.matches("\nrutter_routes_counted_timestamp_seconds ")
+            .count(),
+        1
+    );
     assert!(text.contains("rutter_dynamic_members 3\n"), "{text}");
     assert!(
         text.contains("rutter_dynamic_members_limit 1000\n"),

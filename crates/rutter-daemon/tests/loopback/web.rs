@@ -316,4 +316,16 @@ fn metrics_have_a_site_of_their_own() {
     assert!(answer.head.contains("text/plain; version=0.0.4"));
     assert!(answer.body.contains("rutter_"));
     assert_eq!(get(metrics, "/api/v1/status").status, 404);
+    // The table is counted on a thread of its own.
+    wait_until("the advertised routes are counted", || {
+        let text = get(metrics, "/metrics").body;
+        let is_of = |line: &str, name: &str| line.starts_with(name) && line.ends_with(" 2");
+        let advertised = text
+            .lines()
+            .filter(|line| is_of(line, "rutter_peer_advertised_routes{"));
+        let withheld = text
+            .lines()
+            .filter(|line| is_of(line, "rutter_peer_withheld_routes{"));
+        advertised.count() == 1 && withheld.count() == 1
+    });
 }

@@ -64,6 +64,9 @@ struct GroupCounts {
 /// Prefixes, routes, and the withheld routes by reason. They may be negative until the common ones are added.
 type Numbers = [i64; 2 + REASONS];
 
+/// A slice ends after so many routes for a group. A session that changes waits for its end.
+const MAX_STEPS: usize = 1_024;
+
 const REASONS: usize = Withheld::ALL.len();
 const PREFIXES: usize = 0;
 const ROUTES: usize = 1;
@@ -90,24 +93,34 @@ impl Rib {
         condition: Option<RouteCondition<'_>>,
         counts: &mut ExportCounts,
     ) -> Option<DestinationPlace> {
-        let mut has_groups = false;
+        let mut steps = 0;
         self.visit_exports(family, from, wanted, |destination| {
+            if steps >= MAX_STEPS {
+                return ControlFlow::Break(());
+            }
             // Sessions do not change during a slice.
-            if !std::mem::replace(&mut has_groups, true) {
+            if steps == 0 {
                 counts.find_groups(destination.topology);
             }
             counts.add(destination, condition);
+            steps += 1 + counts.groups.len() * destination.routes.len();
             ControlFlow::Continue(())
         })
     }
 
-    /// The number of prefixes of a family that each of these clients is sent now; 0 without a session.
-    pub fn advertised_prefixes(&self, family: Family, clients: &[PeerId]) -> Vec<u32> {
+    /// Counts the routes of a family for these clients, in slices. Peers' updates pass in between.
+    pub fn export_counts(&self, family: Family, clients: &[PeerId]) -> ExportCounts {
         let mut counts = ExportCounts::new(clients.iter().copied());
-        let mut next = Some(DestinationPlace::default());
+        let mut next = (!clients.is_empty()).then(DestinationPlace::default);
         while let Some(place) = next {
             next = self.count_exports(family, place, |_| true, None, &mut counts);
         }
+        counts
+    }
+
+    /// The number of prefixes of a family that each of these clients is sent now; 0 without a session.
+    pub fn advertised_prefixes(&self, family: Family, clients: &[PeerId]) -> Vec<u32> {
+        let counts = self.export_counts(family, clients);
         let prefixes = |client: &PeerId| counts.of(*client).prefixes as u32;
         clients.iter().map(prefixes).collect()
     }
