@@ -19,7 +19,7 @@ const SENT: Kinds = (Statistic::ADJ_RIB_OUT, Statistic::ADJ_RIB_OUT_OF_FAMILY);
 const SELECTED: Kinds = (Statistic::LOC_RIB, Statistic::LOC_RIB_OF_FAMILY);
 
 /// Appends a report for each session. With `adj_rib_out` it also has the number of routes that the neighbor is sent, for which
-/// the table is walked in one call; families with Add-Path are left out. Returns the number of messages.
+/// the table is walked in one call. Returns the number of messages.
 pub(super) fn write_of_sessions(
     out: &mut Vec<u8>,
     rib: &Rib,
@@ -31,9 +31,9 @@ pub(super) fn write_of_sessions(
     let mut sent: HashMap<PeerId, PerFamily<u64>> = HashMap::new();
     if adj_rib_out {
         for family in Family::ALL {
-            let counts = rib.advertised_prefixes(family, &ids);
-            for (id, count) in ids.iter().zip(counts) {
-                sent.entry(*id).or_insert(PerFamily::both(0))[family] = count.into();
+            let counts = rib.export_counts(family, &ids);
+            for id in &ids {
+                sent.entry(*id).or_insert(PerFamily::both(0))[family] = counts.of(*id).routes;
             }
         }
     }
@@ -48,14 +48,8 @@ pub(super) fn write_of_sessions(
         ];
         report.extend(of_families(RECEIVED, received, has));
         if let Some(sent) = sent.get(&id) {
-            // With Add-Path a prefix may be several routes, which nothing counts.
-            let is_one = |family: Family| !known.session.sends_paths(family);
-            if Family::ALL.into_iter().all(is_one) {
-                report.push(total(SENT, *sent));
-            }
-            report.extend(of_families(SENT, *sent, |family| {
-                has(family) && is_one(family)
-            }));
+            report.push(total(SENT, *sent));
+            report.extend(of_families(SENT, *sent, has));
         }
         let header = known.header(RibView::AdjRibInPre);
         write_statistics_report(out, &now(header), &report);
