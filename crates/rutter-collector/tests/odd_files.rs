@@ -298,6 +298,32 @@ fn a_missing_next_hop_is_null() {
     assert_eq!(text(output.stdout), "n\n1\n");
 }
 
+/// An ORIGIN and an AS_PATH that are not there are NULL in SQL, and absent from the lines of `rutter mrt`. An empty path is
+/// an empty string.
+#[test]
+fn a_missing_origin_or_path_is_null() {
+    let folder = Folder::new("origin");
+    let empty = entry(2, "18 c63365", 0, "", "400101 00 400200 400304 c0000201");
+    let missing = ipv4("400304 c0000201");
+    let file = folder.file("file", &[peers(), missing, empty].concat());
+    let query = "SELECT origin, as_path FROM routes ORDER BY prefix";
+    let output = run(&["sql", query, "--json", "--mrt"], &file);
+    let expected = "{\"origin\":null,\"as_path\":null}\n{\"origin\":\"igp\",\"as_path\":\"\"}\n";
+    assert_eq!(text(output.stdout), expected, "{}", text(output.stderr));
+    let query = "SELECT count(*) AS n FROM routes WHERE origin IS NULL AND as_path IS NULL";
+    let output = run(&["sql", query, "--csv", "--mrt"], &file);
+    assert_eq!(text(output.stdout), "n\n1\n");
+    let lines = text(run(&["mrt", "--json"], &file).stdout);
+    let rows = lines.lines();
+    let mut rows = rows.map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let (missing, empty) = (rows.next().unwrap(), rows.next().unwrap());
+    assert!(missing.get("origin").is_none() && missing.get("as_path").is_none());
+    assert_eq!(
+        (empty["origin"].as_str(), empty["as_path"].as_str()),
+        (Some("igp"), Some(""))
+    );
+}
+
 /// A path that cannot be read is marked, and is not the best one.
 #[test]
 fn an_unreadable_path_is_marked_and_comes_last() {

@@ -97,21 +97,10 @@ impl Values {
         let attributes = set.attributes();
         match (self, column) {
             (Values::Text(out), Column::Origin) => {
-                out.append_value(attributes.origin().map_or("", origin_name));
+                out.append_option(attributes.origin().map(origin_name));
             }
-            (Values::Text(out), Column::AsPath) => {
-                if let Some(path) = attributes.as_path() {
-                    let _ = write!(out, "{path}");
-                }
-                out.append_value("");
-            }
-            (Values::Text(out), _) => match set.next_hop() {
-                Some(next_hop) => {
-                    let _ = write!(out, "{next_hop}");
-                    out.append_value("");
-                }
-                None => out.append_null(),
-            },
+            (Values::Text(out), Column::AsPath) => append_or_null(out, attributes.as_path()),
+            (Values::Text(out), _) => append_or_null(out, set.next_hop()),
             (Values::List(out), Column::Communities) => append(out, attributes.communities()),
             (Values::List(out), Column::ExtendedCommunities) => {
                 append(out, attributes.extended_communities());
@@ -139,6 +128,16 @@ impl Values {
 fn keys_of_values(keys: &Int32Array, values: &StringArray) -> Int32Array {
     let has_value = |key: &i32| values.is_valid(*key as usize);
     keys.iter().map(|key| key.filter(has_value)).collect()
+}
+
+fn append_or_null(out: &mut StringBuilder, value: Option<impl Display>) {
+    match value {
+        Some(value) => {
+            let _ = write!(out, "{value}");
+            out.append_value("");
+        }
+        None => out.append_null(),
+    }
 }
 
 fn append(out: &mut ListBuilder<StringBuilder>, values: impl Iterator<Item = impl Display>) {

@@ -99,7 +99,13 @@ impl Column {
     fn is_nullable(self) -> bool {
         matches!(
             self,
-            Self::Reason | Self::OriginAs | Self::NextHop | Self::Med | Self::LocalPref
+            Self::Reason
+                | Self::Origin
+                | Self::AsPath
+                | Self::OriginAs
+                | Self::NextHop
+                | Self::Med
+                | Self::LocalPref
         )
     }
 }
