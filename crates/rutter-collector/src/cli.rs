@@ -153,7 +153,7 @@ pub(crate) struct SqlArgs {
     /// Use TLS and verify the collector: this PEM file has its certificate, or the authority that signed it
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_root: Option<PathBuf>,
-    /// Query these MRT files: they become the tables `routes`, `best` and `peers`
+    /// Query these MRT files, folders, or - for standard input: they become the tables `routes`, `best` and `peers`
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) mrt: Vec<PathBuf>,
     /// Query this archive of a collector: its tables are `events` and `snapshots`
@@ -369,6 +369,11 @@ const SQL: &str = "\
 Tables: peers, routes, best, rejected, events, routers (which report by BMP), and
 lookup('192.0.2.1') for the longest match. docs/sql.md has example queries; docs/sql-reference.md
 has the operators on prefixes, and docs/schema/sql.csv every column.
+
+A folder of --mrt stands for all files inside, and inside its folders, in the order of their names:
+collectors put the time there. Names that begin with a dot, pipes and sockets are left out. Each
+file or folder that you name is a `router` of its own. Files of a folder continue each other, so
+name a folder that has a table dump and the updates after it.
 
 Examples:
   rutter sql \"SELECT prefix, as_path FROM lookup('203.0.113.9')\"
