@@ -264,7 +264,8 @@ mod tests {
         let path = std::env::temp_dir().join(format!("rutter-grpc-{name}-{}", std::process::id()));
         fs::write(&path, text).expect("a file");
         let file = path.to_str().expect("a path");
-        let words = ["rutter grpc", "--token-file", file].iter().chain(more);
+        let words = ["rutter grpc", "--token-file", file].into_iter();
+        let words = words.chain(more.iter().copied());
         let cli = Cli::try_parse_from(words).expect("arguments");
         let rules = access(&cli);
         fs::remove_file(&path).expect("the file");
