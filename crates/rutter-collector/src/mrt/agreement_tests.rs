@@ -16,15 +16,28 @@ use serde_json::Value;
 
 use super::printer::Printer;
 
-/// Peer, AS, prefix and path identifier, and the text of the attributes.
-type Routes = BTreeMap<(String, u64, String, u64), String>;
+/// Peer, AS, prefix and path identifier.
+type Key = (String, u64, String, u64);
+/// The text of the attributes of each route.
+type Routes = BTreeMap<Key, String>;
 
 /// The routes that remain after the JSON lines of a file.
 fn printed(bytes: &[u8]) -> (Routes, Vec<RecordOutcome>) {
+    let (rows, outcomes) = remaining(bytes);
+    let routes = rows.into_iter().map(|(key, row)| (key, attributes(&row)));
+    (routes.collect(), outcomes)
+}
+
+/// The JSON lines of a file whose routes remain.
+pub(crate) fn printed_rows(bytes: &[u8]) -> Vec<Value> {
+    remaining(bytes).0.into_values().collect()
+}
+
+fn remaining(bytes: &[u8]) -> (BTreeMap<Key, Value>, Vec<RecordOutcome>) {
     let mut printer = Printer::new(true);
     let records = Records::new(bytes).map_while(Result::ok);
     let outcomes = records.map(|record| printer.record(&record)).collect();
-    let mut routes = Routes::new();
+    let mut routes: BTreeMap<Key, Value> = BTreeMap::new();
     for line in std::str::from_utf8(printer.text()).expect("UTF-8").lines() {
         let row: Value = serde_json::from_str(line).expect("JSON");
         let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
@@ -37,7 +50,7 @@ fn printed(bytes: &[u8]) -> (Routes, Vec<RecordOutcome>) {
             "state-change" if row["new"] == 6 => {}
             "state-change" => routes.retain(|key, _| (&key.0, key.1) != (&peer, asn)),
             "withdraw" => drop(routes.remove(&key)),
-            _ => drop(routes.insert(key, attributes(&row))),
+            _ => drop(routes.insert(key, row)),
         }
     }
     (routes, outcomes)

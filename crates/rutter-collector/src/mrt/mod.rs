@@ -74,3 +74,5 @@ impl Output<'_> {
 
 #[cfg(test)]
 mod agreement_tests;
+#[cfg(test)]
+pub(crate) use agreement_tests::printed_rows;

@@ -1,5 +1,7 @@
 //! `rutter sql`: one query of a running collector, of MRT files, or of an archive.
 
+#[cfg(test)]
+mod agreement_tests;
 mod files;
 mod past;
 mod remote;
