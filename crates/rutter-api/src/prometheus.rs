@@ -295,7 +295,7 @@ metrics! {
     ResidentBytes = "process_resident_memory_bytes", "gauge", "Resident set size.";
     TableBytes = "rutter_table_memory_bytes", "gauge", "About the bytes of the table, as daemon.max-memory counts them.";
     TableLimit = "rutter_table_memory_limit_bytes", "gauge", "The most bytes for the table (daemon.max-memory).";
-    TableLimitExceeded = "rutter_table_memory_limit_exceeded_total", "counter", "Sessions that were reset because the table exceeded daemon.max-memory.";
+    TableLimitExceeded = "rutter_table_memory_limit_exceeded_total", "counter", "Sessions that were reset, and neighbors whose stale routes were removed, because the table exceeded daemon.max-memory.";
     UnmarkedVerdicts = "rutter_unmarked_verdicts_total", "counter", "Verdicts that lost their communities, or rejected routes that filters change, because too many combinations are in use.";
     DeferralAwaited = "rutter_selection_deferral_neighbors", "gauge", "Neighbors that Rutter waits for after a restart, before it advertises routes.";
     DeferralSeconds = "rutter_selection_deferral_seconds", "gauge", "Seconds until that wait ends at the latest; 0 without one.";

@@ -38,6 +38,11 @@ impl CommandRunner<'_> {
                     self.0.end_for_memory(slot);
                 }
             }
+            Command::RemoveStale { neighbor } => {
+                if let Some(slot) = self.0.peers.find(neighbor) {
+                    self.0.remove_stale_for_memory(slot);
+                }
+            }
             Command::RequestRefresh { neighbor, family } => {
                 if let Some(slot) = self.0.peers.find(neighbor) {
                     self.0.request_refresh(slot, family);

@@ -27,8 +27,10 @@ pub(crate) enum Command {
         family: Family,
         limit: MaxPrefix,
     },
-    /// The table takes more memory than it may, and this neighbor's routes take the most: end its session.
+    /// The table takes more memory than it may, and the routes of this neighbor's AS take the most: end its session.
     OutOfMemory { neighbor: IpAddr },
+    /// The table takes more memory than it may: remove this neighbor's stale routes.
+    RemoveStale { neighbor: IpAddr },
     /// Request all routes of a family from a neighbor, because some are missing that have room now.
     RequestRefresh { neighbor: IpAddr, family: Family },
     /// Free the working memory of a burst of UPDATEs.

@@ -57,7 +57,7 @@ impl Backend for Management {
             rss_bytes: memory::resident().unwrap_or(0),
             table_bytes: shared.rib.memory_in_use(),
             table_limit_bytes: shared.memory_limits.limit(shared),
-            table_limit_exceeded: shared.memory_limits.ended(),
+            table_limit_exceeded: shared.memory_limits.removed(),
             selection_deferral: shared.restart.deferral(shared.clock.now_ms()),
         }
     }

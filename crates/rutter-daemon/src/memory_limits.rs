@@ -4,11 +4,13 @@
 //! that it receives, so the limits are exceeded by some megabytes at most.
 
 use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use rutter_rib::PeerId;
+use rutter_net::Asn;
+use rutter_rib::{PeerId, PeerMemory, RoutesState};
 
 use crate::mailbox::Command;
 use crate::shared::Shared;
@@ -17,29 +19,31 @@ use crate::shared::Shared;
 pub(crate) const CHECK_AFTER: usize = 64 * 1024;
 /// The time between two looks while the table is above its limit, milliseconds.
 const CHECK_MS: u64 = 50;
-/// Sessions whose routes take less stay: to end them would not help.
+/// A member whose routes take less in all its sessions keeps them: to remove them would not help.
 const SMALL: u64 = 1 << 20;
-/// The time that the routes of a session need to leave the table, at most, milliseconds. If they have not left by then, it
+/// The time that the routes of a neighbor need to leave the table, at most, milliseconds. If they have not left by then, it
 /// is chosen again.
 const LEAVES_WITHIN_MS: u64 = 30_000;
 /// The limit where the memory of the machine is unknown.
 const UNKNOWN_MACHINE: u64 = 4 << 30;
 
-/// The limit on the memory of the table, and the sessions that end because of it.
+/// The limit on the memory of the table, and the neighbors whose routes leave because of it.
 pub(crate) struct MemoryLimits {
     /// The limit unless one is configured.
     default_limit: u64,
     /// The table takes more than its limit.
     is_exceeded: AtomicBool,
     next_check_ms: AtomicU64,
-    /// The number of sessions that were ended so far.
-    ended: AtomicU64,
-    ending: Mutex<Vec<Ending>>,
+    /// The number of sessions that were ended so far, and of neighbors whose stale routes were removed.
+    removed: AtomicU64,
+    removals: Mutex<Vec<Removal>>,
 }
 
-/// A session that ends, and whose routes leave the table.
-struct Ending {
+/// A neighbor whose routes must leave the table.
+struct Removal {
     peer: PeerId,
+    /// The state of its routes when it was chosen. In another state, the request was in vain or is carried out.
+    chosen_as: RoutesState,
     /// The time until which its bytes count as leaving.
     until_ms: u64,
 }
@@ -50,8 +54,8 @@ impl Default for MemoryLimits {
             default_limit: machine_memory().unwrap_or(UNKNOWN_MACHINE) / 2,
             is_exceeded: AtomicBool::new(false),
             next_check_ms: AtomicU64::new(0),
-            ended: AtomicU64::new(0),
-            ending: Mutex::default(),
+            removed: AtomicU64::new(0),
+            removals: Mutex::default(),
         }
     }
 }
@@ -63,9 +67,9 @@ impl MemoryLimits {
         configured.unwrap_or(self.default_limit)
     }
 
-    /// The number of sessions that were ended so far.
-    pub(crate) fn ended(&self) -> u64 {
-        self.ended.load(Ordering::Relaxed)
+    /// The number of sessions that were ended so far, and of neighbors whose stale routes were removed.
+    pub(crate) fn removed(&self) -> u64 {
+        self.removed.load(Ordering::Relaxed)
     }
 
     /// Returns whether the table takes more than its limit: then neighbors that send much wait.
@@ -78,7 +82,7 @@ impl MemoryLimits {
         self.is_exceeded() && self.next_check_ms.load(Ordering::Relaxed) <= now_ms
     }
 
-    /// Compares the table with its limit. Above it, ends the sessions whose routes take the most.
+    /// Compares the table with its limit. Above it, removes the stale routes and ends the sessions that take the most.
     pub(crate) fn check(&self, shared: &Shared, now_ms: u64) {
         let limit = self.limit(shared);
         let in_use = shared.rib.memory_in_use();
@@ -87,51 +91,88 @@ impl MemoryLimits {
         let next_ms = now_ms + CHECK_MS;
         self.next_check_ms.store(next_ms, Ordering::Relaxed);
         // Another thread may be at it.
-        if is_exceeded && let Some(mut ending) = self.ending.try_lock() {
-            self.end_largest(shared, &mut ending, in_use - limit, now_ms);
+        if is_exceeded && let Some(mut removals) = self.removals.try_lock() {
+            self.remove_largest(shared, &mut removals, in_use - limit, now_ms);
         }
     }
 
-    /// Ends sessions until the bytes of those that end are at least `excess`.
-    fn end_largest(&self, shared: &Shared, ending: &mut Vec<Ending>, excess: u64, now_ms: u64) {
-        let rib = &shared.rib;
-        ending.retain(|one| now_ms < one.until_ms && rib.peer_memory(one.peer) >= SMALL);
-        let leaving: u64 = ending.iter().map(|one| rib.peer_memory(one.peer)).sum();
-        let Some(mut missing) = excess.checked_sub(leaving).filter(|missing| *missing > 0) else {
-            return;
-        };
-        let mut by_peer = rib.memory_by_peer();
-        by_peer.retain(|(peer, _)| ending.iter().all(|one| one.peer != *peer));
-        by_peer.sort_unstable_by_key(|(_, bytes)| Reverse(*bytes));
-        for (peer, bytes) in by_peer {
-            if missing == 0 || bytes < SMALL {
+    /// Makes routes leave until their bytes are at least `excess`.
+    fn remove_largest(
+        &self,
+        shared: &Shared,
+        removals: &mut Vec<Removal>,
+        excess: u64,
+        now_ms: u64,
+    ) {
+        let peers = shared.rib.memory_by_peer();
+        let states: HashMap<_, _> = peers.iter().map(|of| (of.peer, of.routes)).collect();
+        let is_due = |one: &Removal| states.get(&one.peer) == Some(&one.chosen_as);
+        removals.retain(|one| now_ms < one.until_ms && is_due(one));
+        let chosen: HashSet<PeerId> = removals.iter().map(|one| one.peer).collect();
+        let is_leaving =
+            |of: &PeerMemory| of.routes == RoutesState::Leaving || chosen.contains(&of.peer);
+        let (leaving, staying): (Vec<_>, Vec<_>) = peers.into_iter().partition(is_leaving);
+        let leaving: u64 = leaving.iter().map(|of| of.bytes).sum();
+        let mut missing = excess.saturating_sub(leaving);
+        for of in in_order(staying) {
+            if missing == 0 {
                 return;
             }
-            if self.end_session(shared, peer) {
-                let until_ms = now_ms + LEAVES_WITHIN_MS;
-                ending.push(Ending { peer, until_ms });
-                missing = missing.saturating_sub(bytes);
+            if self.remove(shared, &of) {
+                removals.push(Removal {
+                    peer: of.peer,
+                    chosen_as: of.routes,
+                    until_ms: now_ms + LEAVES_WITHIN_MS,
+                });
+                missing = missing.saturating_sub(of.bytes);
             }
         }
     }
 
-    /// Asks the thread of a session to end it. Returns whether it will.
-    fn end_session(&self, shared: &Shared, peer: PeerId) -> bool {
-        let Some(neighbor) = shared.rib.neighbor(peer).map(|held| held.address) else {
+    /// Asks the thread of a neighbor to end its session or to remove its stale routes. Returns whether it will.
+    fn remove(&self, shared: &Shared, of: &PeerMemory) -> bool {
+        let Some(neighbor) = shared.rib.neighbor(of.peer).map(|held| held.address) else {
             return false;
         };
-        let command = Command::OutOfMemory { neighbor };
+        let command = match of.routes {
+            RoutesState::Stale => Command::RemoveStale { neighbor },
+            _ => Command::OutOfMemory { neighbor },
+        };
         match shared.post_to_peer(neighbor, command) {
             Ok(()) => {
-                self.ended.fetch_add(1, Ordering::Relaxed);
+                self.removed.fetch_add(1, Ordering::Relaxed);
                 true
             }
             Err(error) => {
-                tracing::error!(peer = %neighbor, %error, "the session was not ended");
+                tracing::error!(peer = %neighbor, %error, "the routes were not removed");
                 false
             }
         }
     }
+}
+
+/// The neighbors whose routes may leave, in the order in which they do. Stale routes are the first: no session needs them.
+/// All sessions of a member count together, so that many small ones do not spare it. Among these the largest is the first.
+fn in_order(peers: impl IntoIterator<Item = PeerMemory>) -> Vec<PeerMemory> {
+    /// An AS, or a neighbor inside our AS.
+    type Member = (Option<Asn>, Option<PeerId>);
+    let member = |of: &PeerMemory| -> Member {
+        let alone = of.member.is_none().then_some(of.peer);
+        (of.member, alone)
+    };
+    let mut peers: Vec<PeerMemory> = peers.into_iter().collect();
+    let mut sums: HashMap<Member, u64> = HashMap::new();
+    for of in &peers {
+        *sums.entry(member(of)).or_default() += of.bytes;
+    }
+    peers.retain(|of| sums[&member(of)] >= SMALL);
+    peers.sort_unstable_by_key(|of| {
+        let member = member(of);
+        let has_session = of.routes == RoutesState::Established;
+        let largest = (Reverse(sums[&member]), member, Reverse(of.bytes));
+        (has_session, largest)
+    });
+    peers
 }
 
 /// The memory of this machine or, if that is less, of the control group that the process is in; bytes.
@@ -155,6 +196,46 @@ fn machine_memory() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn of(peer: u16, asn: u32, kib: u64, routes: RoutesState) -> PeerMemory {
+        PeerMemory {
+            peer: PeerId(peer),
+            member: (asn != 0).then_some(Asn(asn)),
+            bytes: kib << 10,
+            routes,
+        }
+    }
+
+    fn order(peers: &[PeerMemory]) -> Vec<u16> {
+        let order = in_order(peers.iter().copied());
+        order.iter().map(|of| of.peer.0).collect()
+    }
+
+    /// A member keeps much as stale routes, another one has many small sessions. The honest ones are larger than these.
+    #[test]
+    fn stale_routes_leave_first_and_then_the_sessions_of_the_largest_member() {
+        use RoutesState::{Established, Stale};
+        let mut peers = vec![
+            of(0, 64_501, 1_100, Established),
+            of(1, 64_502, 1_200, Established),
+            of(2, 64_503, 82_000, Stale),
+            of(3, 64_504, 900, Stale),
+        ];
+        peers.extend((10..16).map(|peer| of(peer, 64_510, 900 + u64::from(peer), Established)));
+        assert_eq!(order(&peers), [2, 15, 14, 13, 12, 11, 10, 1, 0]);
+    }
+
+    #[test]
+    fn neighbors_inside_our_as_are_no_member() {
+        let inside = |peer, kib| of(peer, 0, kib, RoutesState::Established);
+        let peers = [
+            inside(1, 900),
+            inside(2, 900),
+            inside(3, 2_000),
+            of(4, 64_501, 1_500, RoutesState::Established),
+        ];
+        assert_eq!(order(&peers), [3, 4]);
+    }
 
     #[test]
     fn the_default_is_half_of_the_memory() {

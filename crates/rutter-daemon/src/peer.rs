@@ -479,39 +479,6 @@ impl Peer {
         }
     }
 
-    /// Logs that the neighbor's routes take too much memory: more than its own limit, or the most in a table above its
-    /// limit.
-    pub(crate) fn log_memory(
-        &self,
-        (bytes, limit, of_table): (u64, u64, bool),
-        limits: &mut PeerLogLimits,
-        now_ms: u64,
-    ) {
-        let Some(not_logged) = limits.pass(self.address(), LineKind::MemoryLimit, now_ms) else {
-            return;
-        };
-        let (peer, not_logged) = (self.name(), some(not_logged));
-        if of_table {
-            tracing::warn!(
-                peer,
-                bytes,
-                limit,
-                not_logged,
-                "the table exceeds daemon.max-memory, and this neighbor's routes take the most"
-            );
-        } else {
-            let action = self.settings.config.session.max_memory.action;
-            tracing::warn!(
-                peer,
-                bytes,
-                limit,
-                ?action,
-                not_logged,
-                "memory limit exceeded"
-            );
-        }
-    }
-
     /// Logs an event of the session.
     pub(crate) fn log_event(
         &mut self,
@@ -567,7 +534,7 @@ impl Peer {
 }
 
 /// The number of lines that were left out, for a field that is absent where it is 0.
-fn some(not_logged: u64) -> Option<u64> {
+pub(crate) fn some(not_logged: u64) -> Option<u64> {
     Some(not_logged).filter(|count| *count > 0)
 }
 

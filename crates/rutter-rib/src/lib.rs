@@ -53,7 +53,7 @@ pub use read::exports::{ExportedDestination, ExportedRoute, SentRoute};
 pub use read::feed::{FeedEvent, FeedReader};
 pub use read::feed_batch::Body;
 pub use read::lookup::{Lookup, RouteFilter};
-pub use read::memory::MemoryRow;
+pub use read::memory::{MemoryRow, PeerMemory, RoutesState};
 pub use read::preview::{PreviewedPolicy, PreviewedRoute};
 pub use read::snapshot::{DestinationPlace, DestinationView, PeerSummary, RouteView, Snapshot};
 pub use read::station_view::{ReportedDestination, ReportedRoute, StationView, advertised_path_id};

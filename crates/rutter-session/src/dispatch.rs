@@ -35,6 +35,7 @@ impl Session {
                 restart_after_s,
             } => self.max_prefix_exceeded(family, limit, restart_after_s),
             Input::OutOfMemory { restart_after_s } => self.out_of_memory(restart_after_s),
+            Input::RemoveStale => self.remove_stale(),
             Input::RequestRefresh { family } => self.request_refresh(family),
             Input::SendRefreshMarker { family, subtype } => {
                 self.send_refresh_marker(family, subtype);

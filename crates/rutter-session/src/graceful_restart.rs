@@ -176,6 +176,13 @@ impl Session {
         }
     }
 
+    /// Removes the stale routes of a neighbor whose session is down, before their time is over.
+    pub(crate) fn remove_stale(&mut self) {
+        if self.established().is_none() {
+            self.sweep_all();
+        }
+    }
+
     /// Removes all stale routes and stops waiting for the neighbor.
     pub(crate) fn sweep_all(&mut self) {
         self.timers.stop(Timer::Restart);

@@ -113,6 +113,8 @@ pub enum Input<'a> {
         /// As in [`Input::MaxPrefixExceeded`].
         restart_after_s: Option<u32>,
     },
+    /// Memory is short: remove the stale routes that wait for the next session. An established session keeps its own.
+    RemoveStale,
     /// Request all routes of a family from the neighbor, where Route Refresh is negotiated.
     RequestRefresh {
         /// The family to request.

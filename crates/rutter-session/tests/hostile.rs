@@ -101,7 +101,7 @@ fn open(shape: u8, restarts: bool, hold_time_s: u16) -> Vec<u8> {
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         2 => (0u64..200_000).prop_map(Step::Pass),
-        2 => (0u8..16).prop_map(Step::Plain),
+        2 => (0u8..17).prop_map(Step::Plain),
         4 => (0u8..8, any::<bool>()).prop_map(|(what, second)| Step::On(what, second)),
         6 => (any::<bool>(), wire()).prop_map(|(second, wire)| Step::Receive(second, wire)),
     ]
@@ -147,6 +147,7 @@ fn plain(what: u8) -> Input<'static> {
         },
         14 => Input::Restarting(true),
         15 => Input::SendEndOfRib,
+        16 => Input::RemoveStale,
         _ => Input::Tick,
     }
 }

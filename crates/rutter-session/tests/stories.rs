@@ -468,6 +468,23 @@ fn graceful_restart_helper() {
 }
 
 /// The neighbor does not come back: after its restart time and the long-lived stale time its routes are removed.
+/// Where memory is short, stale routes leave before their time, but not those of a session that is established.
+#[test]
+fn stale_routes_are_removed_early_for_memory() {
+    let mut pair = Pair::connected(4, [restarting(left(), 60), restarting(right(), 60)]);
+    pair.handle(0, Input::RemoveStale);
+    pair.take_outputs(0);
+    pair.cut = true;
+    pair.reset_connections();
+    pair.take_outputs(0);
+    assert_eq!(pair.session(0).stale(), PerFamily::both(true));
+    pair.handle(0, Input::RemoveStale);
+    let removed = [Output::SweepStale(IPV4), Output::SweepStale(IPV6)];
+    assert_eq!(quiet(pair.take_outputs(0)), removed);
+    assert_eq!(pair.session(0).stale(), PerFamily::both(false));
+    pair.session(0).check_invariants();
+}
+
 #[test]
 fn graceful_restart_runs_out_into_long_lived() {
     let configs = [restarting(left(), 86_400), restarting(right(), 3_600)];

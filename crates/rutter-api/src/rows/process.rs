@@ -45,7 +45,7 @@ pub struct StatusRow {
     /// The most bytes for the table.
     #[serde(default)]
     pub table_limit_bytes: u64,
-    /// Sessions that were reset because the table exceeded that.
+    /// Sessions that were reset, and neighbors whose stale routes were removed, because the table exceeded that.
     #[serde(default)]
     pub table_limit_exceeded: u64,
     /// After a restart, while nothing is advertised because neighbors have yet to come back (RFC 4724).

@@ -31,7 +31,7 @@ section! {
         /// The folder for what Rutter must know after a restart: which neighbors keep its routes meanwhile, and the last configurations that ran.
         "state": "path", default "`\"/var/lib/rutter\"`", reload NextStart
             => state: PathBuf = "/var/lib/rutter".into(), read |i| i.named(PathRole::Folder);
-        /// The most memory for the table. Above it, the sessions whose routes take the most are reset with Cease, Out of Resources, and neighbors that send much wait.
+        /// The most memory for the table. Above it, stale routes are removed, then the sessions of the members whose routes take the most are reset with Cease, Out of Resources. Neighbors that send much wait.
         "max-memory": "size", default "half of the machine's memory, or of the control group's", reload AtOnce
             => max_memory: Option<u64> = None, read |i| value_forms::octets(i, 16 << 20, 1 << 50).map(Some);
         /// `error`, `warn`, `info`, `debug` or `trace`; or a filter such as `info,rutter_session=debug`. Messages of libraries have a level two steps lower: their warnings appear at `debug`.

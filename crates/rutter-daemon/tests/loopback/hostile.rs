@@ -10,11 +10,13 @@ use std::time::Duration;
 use rutter_api::{Line, PeerRow, Request, StatusRow};
 use rutter_net::AfiSafi;
 use rutter_wire::attr::{self, code};
-use rutter_wire::capability::{AddPathFamily, AddPathMode, Capability};
+use rutter_wire::capability::{
+    AddPathFamily, AddPathMode, Capability, GracefulRestart, GracefulRestartFamily,
+};
 use rutter_wire::refresh::{RouteRefresh, Subtype};
 use rutter_wire::{nlri, update};
 
-use crate::support::{Folder, Speaker, member, parse, start};
+use crate::support::{Folder, Speaker, member, parse, start, wait_until};
 use crate::{ask, two_members};
 
 /// UPDATEs with one prefix each and attributes of their own, of some 4,000 bytes.
@@ -54,7 +56,11 @@ fn status(folder: &Folder) -> StatusRow {
 
 /// The row of the attacker, AS64501.
 fn attacker_row(folder: &Folder) -> PeerRow {
-    let peer = "AS64501".into();
+    row(folder, "AS64501")
+}
+
+fn row(folder: &Folder, peer: &str) -> PeerRow {
+    let peer = peer.into();
     match ask(folder, Request::Peer { peer }).into_iter().next() {
         Some(Line::Peer(row)) => *row,
         other => panic!("{other:?}"),
@@ -114,6 +120,41 @@ fn the_table_cannot_take_more_memory_than_its_limit() {
     assert!(largest < 19 * MIB, "{largest}");
     honest.expect_table(&[]);
     assert_eq!(status(&folder).table_limit_exceeded, 1);
+}
+
+/// Graceful restart keeps what an attacker announced. It leaves before an honest member loses its session.
+#[test]
+fn stale_routes_leave_before_a_session_ends() {
+    let folder = Folder::new("stale-memory");
+    let more = format!("max-memory = \"16M\"\n{}", two_members());
+    let (_daemon, address) = start(&folder, 2, &more);
+    let mut honest = Speaker::establish(2, 64502, address);
+    let restart = Capability::GracefulRestart(GracefulRestart {
+        restart_state: false,
+        notification: false,
+        restart_time_s: 600,
+        families: vec![GracefulRestartFamily {
+            afi_safi: AfiSafi::IPV4_UNICAST,
+            forwarding: true,
+        }],
+    });
+    let mut hostile = Speaker::connect(1, 64501, address);
+    hostile.open_with(1, 90, &[restart]);
+    hostile.send(&large_updates(64501, 0..2_000));
+    wait_until("the routes are there", || {
+        attacker_row(&folder).families[0].received == 2_000
+    });
+    drop(hostile);
+    wait_until("the session is down", || status(&folder).established == 1);
+    assert!(status(&folder).table_bytes > 7 * MIB, "the routes are kept");
+    // More than the attacker had, but less than the limit.
+    honest.send(&large_updates(64502, 10_000..12_500));
+    wait_until("the honest routes are there, without the others", || {
+        let received = row(&folder, "AS64502").families[0].received;
+        received == 2_500 && status(&folder).table_bytes < 14 * MIB
+    });
+    let status = status(&folder);
+    assert_eq!((status.established, status.table_limit_exceeded), (1, 1));
 }
 
 /// Clients of the control socket that read nothing, or send no request, give way.

@@ -1,13 +1,13 @@
 //! The table's memory by purpose.
 
-use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
+use rutter_net::{Asn, Family, Ipv4Prefix, Ipv6Prefix};
 
 use crate::adj_rib_in::attr_set::AttrStore;
 use crate::adj_rib_in::epochs::EpochSet;
 use crate::adj_rib_in::route::Route;
 use crate::adj_rib_in::shard::Stored;
 use crate::adj_rib_in::table::{Destination, Id};
-use crate::topology::Topology;
+use crate::topology::{Peer, Topology};
 use crate::{PeerId, Rib};
 
 /// Memory of one purpose.
@@ -19,6 +19,49 @@ pub struct MemoryRow {
     pub count: u64,
     /// The bytes allocated for them, with the allocator's own overhead.
     pub bytes: u64,
+}
+
+/// The memory of one neighbor with routes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerMemory {
+    /// The neighbor.
+    pub peer: PeerId,
+    /// Its AS, which may have more sessions; `None` for a neighbor inside our AS, which stands alone.
+    pub member: Option<Asn>,
+    /// The bytes that it is charged for: see [`Rib::peer_memory`].
+    pub bytes: u64,
+    /// The state of its routes.
+    pub routes: RoutesState,
+}
+
+/// The state of a neighbor's routes as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoutesState {
+    /// Its session is established.
+    Established,
+    /// Its session is down. They wait for the next one as stale routes (RFC 4724).
+    Stale,
+    /// Its session is down, and they are being removed.
+    Leaving,
+}
+
+impl Peer {
+    fn member(&self) -> Option<Asn> {
+        let is_external = self.neighbor.kind.is_external();
+        is_external.then_some(self.neighbor.remote_asn)
+    }
+
+    fn routes_state(&self) -> RoutesState {
+        let is_stale = |family| {
+            let stale = self.epochs[family].stale;
+            self.counts.received(family, stale) > 0
+        };
+        match self.session.is_some() {
+            true => RoutesState::Established,
+            false if Family::ALL.into_iter().any(is_stale) => RoutesState::Stale,
+            false => RoutesState::Leaving,
+        }
+    }
 }
 
 impl Rib {
@@ -93,13 +136,21 @@ impl Rib {
         self.topology.read().memory_of(peer, &self.store)
     }
 
-    /// The neighbors with an established session and the bytes that each is charged for.
-    pub fn memory_by_peer(&self) -> Vec<(PeerId, u64)> {
+    /// The neighbors with routes, and the bytes that each is charged for. Routes that other routers report, or that come
+    /// from files, are left out.
+    pub fn memory_by_peer(&self) -> Vec<PeerMemory> {
         let topology = self.topology.read();
-        let established = topology.iter().filter(|(_, held)| held.session.is_some());
-        established
-            .map(|(peer, _)| (peer, topology.memory_of(peer, &self.store)))
-            .collect()
+        let own = topology.iter().filter(|(_, held)| {
+            let received = |family| held.counts.received(family, EpochSet::ALL);
+            held.neighbor.monitored.is_none() && Family::ALL.into_iter().any(|f| received(f) > 0)
+        });
+        let row = |(peer, held): (PeerId, &Peer)| PeerMemory {
+            peer,
+            member: held.member(),
+            bytes: topology.memory_of(peer, &self.store),
+            routes: held.routes_state(),
+        };
+        own.map(row).collect()
     }
 
     /// Releases memory that a burst of changes left behind: unused attribute sets and working memory. Makes room for new
