@@ -12,8 +12,9 @@ use crate::family_table::{FamilyPrefix, FamilyTable};
 use crate::member_set::{SetInterner, SetRef};
 use crate::origin_table::OriginTable;
 use crate::raw_entry::RawEntry;
-use crate::table_edits::TableEdits;
-use crate::{Changed, IrrList, IrrMember, IrrRules};
+use crate::route_objects::{ObjectCollector, ObjectKey};
+use crate::table_edits::{Inputs, TableEdits};
+use crate::{Changed, IrrList, IrrMember, IrrRules, PackedRows};
 
 /// A row of a member's list: a prefix, the lengths that match below it, and the origin if the list has origins.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -47,13 +48,45 @@ impl From<Prefix> for ListEntry {
 #[derive(Default)]
 pub struct IrrBuilder {
     members: Vec<Option<Member>>,
-    sources: Vec<Arc<str>>,
-    source_ids: HashMap<Arc<str>, IrrSourceId>,
+    names: Names,
+    sources: Names,
     origins: Vec<(u32, u16)>,
     white_origins: Vec<(u32, u16)>,
     /// Route objects and rows of dumps.
-    ipv4: Vec<RawEntry<Ipv4Prefix>>,
-    ipv6: Vec<RawEntry<Ipv6Prefix>>,
+    objects: ObjectCollector,
+}
+
+/// Names with their numbers.
+#[derive(Default)]
+struct Names {
+    names: Vec<Arc<str>>,
+    ids: HashMap<Arc<str>, IrrSourceId>,
+}
+
+impl Names {
+    /// Returns the number of a name. After 65,534 names all further ones share the last number.
+    fn add(&mut self, name: &str) -> IrrSourceId {
+        if let Some(id) = self.ids.get(name) {
+            return *id;
+        }
+        let id = IrrSourceId(self.names.len().min(usize::from(u16::MAX) - 1) as u16);
+        if usize::from(id.0) == self.names.len() {
+            let name: Arc<str> = name.into();
+            self.names.push(Arc::clone(&name));
+            self.ids.insert(name, id);
+        }
+        id
+    }
+}
+
+impl From<&[Arc<str>]> for Names {
+    fn from(names: &[Arc<str>]) -> Self {
+        let ids = (0..).map(IrrSourceId);
+        Names {
+            ids: names.iter().cloned().zip(ids).collect(),
+            names: names.to_vec(),
+        }
+    }
 }
 
 impl IrrBuilder {
@@ -62,18 +95,17 @@ impl IrrBuilder {
         Self::default()
     }
 
-    /// A builder with members, and the origins that other data have for them.
+    /// A builder with members, the origins that other data have for them, and the route objects of these data.
     pub(crate) fn with_members_of(former: &IrrData, members: Vec<Option<Member>>) -> Self {
-        let names = former.sources.iter().cloned();
-        let ids = (0..).map(IrrSourceId);
         let members_of = |(origin, set): &(u32, SetRef)| {
             let (origin, members) = (*origin, former.sets.members(*set));
             members.into_iter().map(move |member| (origin, member))
         };
         IrrBuilder {
             members,
-            source_ids: names.clone().zip(ids).collect(),
-            sources: names.collect(),
+            names: former.names.as_slice().into(),
+            sources: former.sources.as_slice().into(),
+            objects: former.objects.clone().into(),
             origins: former.origins.rows().iter().flat_map(members_of).collect(),
             ..IrrBuilder::default()
         }
@@ -102,18 +134,9 @@ impl IrrBuilder {
         self.member(member).is_unchecked = true;
     }
 
-    /// Returns the number of a source's name. After 65,534 names all further ones share the last number.
+    /// Returns the number of a source of route objects. After 65,534 names all further ones share the last number.
     pub fn add_source(&mut self, name: &str) -> IrrSourceId {
-        if let Some(id) = self.source_ids.get(name) {
-            return *id;
-        }
-        let id = IrrSourceId(self.sources.len().min(usize::from(u16::MAX) - 1) as u16);
-        if usize::from(id.0) == self.sources.len() {
-            let name: Arc<str> = name.into();
-            self.sources.push(Arc::clone(&name));
-            self.source_ids.insert(name, id);
-        }
-        id
+        self.sources.add(name)
     }
 
     /// Adds origins of a member, usually the AS numbers of an AS-SET, whose name evidence shows.
@@ -123,7 +146,7 @@ impl IrrBuilder {
         as_set: &str,
         origins: impl IntoIterator<Item = u32>,
     ) {
-        let source = self.add_source(as_set);
+        let source = self.names.add(as_set);
         self.member(member).as_sets.push(source);
         let pairs = origins.into_iter().map(|origin| (origin, member.0));
         self.origins.extend(pairs);
@@ -131,7 +154,7 @@ impl IrrBuilder {
 
     /// Adds an AS-SET of a member whose AS numbers are not known. Evidence names it.
     pub fn add_unread_set(&mut self, member: IrrMember, as_set: &str) {
-        let source = self.add_source(as_set);
+        let source = self.names.add(as_set);
         self.member(member).unread_sets.push(source);
     }
 
@@ -153,12 +176,36 @@ impl IrrBuilder {
         source: IrrSourceId,
     ) {
         assert!(kind.is_by_origin(), "{kind:?} belongs to a member");
-        if origin == ANY_ORIGIN {
-            return;
+        if origin != ANY_ORIGIN {
+            let key = ObjectKey {
+                origin,
+                kind,
+                source,
+            };
+            self.objects.add(key, prefix);
         }
-        match prefix {
-            Prefix::V4(prefix) => self.ipv4.push(object(prefix, origin, kind, source)),
-            Prefix::V6(prefix) => self.ipv6.push(object(prefix, origin, kind, source)),
+    }
+
+    /// As [`Self::add_route_object`] for all prefixes of an origin. Their ranges, origins and lines do not count. Rows that
+    /// are the same object as in the former data cost nothing in [`Self::build_after`].
+    ///
+    /// # Panics
+    /// If the kind is not `RouteObject`, `Arin` or `RegistroBr`.
+    pub fn add_route_objects(
+        &mut self,
+        rows: Arc<PackedRows>,
+        origin: u32,
+        kind: IrrKind,
+        source: IrrSourceId,
+    ) {
+        assert!(kind.is_by_origin(), "{kind:?} belongs to a member");
+        if origin != ANY_ORIGIN {
+            let key = ObjectKey {
+                origin,
+                kind,
+                source,
+            };
+            self.objects.add_shared(key, rows);
         }
     }
 
@@ -213,61 +260,65 @@ impl IrrBuilder {
         let too_large = IrrTooLarge;
         let origins = OriginTable::build(self.origins, None, &mut sets).ok_or(too_large)?;
         let white = OriginTable::build(self.white_origins, None, &mut sets).ok_or(too_large)?;
-        let has_objects = !self.ipv4.is_empty() || !self.ipv6.is_empty();
-        let ipv4 = with_lists(self.ipv4, &self.members);
+        let objects = self.objects.finish();
+        let ipv4 = with_lists(objects.raw::<Ipv4Prefix>().collect(), &self.members);
         let ipv4 = FamilyTable::build(ipv4, &origins, &mut sets).ok_or(too_large)?;
-        let ipv6 = with_lists(self.ipv6, &self.members);
+        let ipv6 = with_lists(objects.raw::<Ipv6Prefix>().collect(), &self.members);
         let ipv6 = FamilyTable::build(ipv6, &origins, &mut sets).ok_or(too_large)?;
         Ok(IrrData {
             members: self.members,
-            sources: self.sources,
+            names: self.names.names,
+            sources: self.sources.names,
             origins,
             white_origins: white,
             ipv4,
             ipv6,
             sets: sets.finish(),
-            has_objects,
+            objects,
             identity: Arc::default(),
             since: None,
         })
     }
 
-    /// Builds the same data as [`Self::build`] from former ones: only lists that differ are read, and
-    /// [`Changed::between`](crate::Changed::between) need not compare. If there are route objects, everything is built.
+    /// Builds the same data as [`Self::build`] from former ones: only lists and route objects that differ are read, and
+    /// [`Changed::between`](crate::Changed::between) need not compare. If the sources of route objects are others,
+    /// everything is built.
     ///
     /// # Errors
     /// If there are more sets of members or entries than the data can number.
     pub fn build_after(self, former: &IrrData) -> Result<IrrData, IrrTooLarge> {
-        if former.has_objects || !self.ipv4.is_empty() || !self.ipv6.is_empty() {
+        // Entries name their sources by number.
+        if former.sources != self.sources.names {
             return self.build();
         }
-        self.build_with_edits(former)
-    }
-
-    /// The former data with the members, lists and origins of the builder. Route objects stay as they are, so their origins must
-    /// not have other members than before.
-    pub(crate) fn build_with_edits(self, former: &IrrData) -> Result<IrrData, IrrTooLarge> {
         let mut sets = SetInterner::after(&former.sets);
         let too_large = IrrTooLarge;
         let held = Some((&former.origins, &former.sets));
         let origins = OriginTable::build(self.origins, held, &mut sets).ok_or(too_large)?;
         let held = Some((&former.white_origins, &former.sets));
         let white = OriginTable::build(self.white_origins, held, &mut sets).ok_or(too_large)?;
-        let edits = TableEdits::between(&former.members, &self.members);
-        let ipv4 = edits.apply(&former.ipv4, &former.sets, &mut sets);
+        let objects = self.objects.finish();
+        let after = Inputs {
+            members: &self.members,
+            objects: &objects,
+            origins: &origins,
+        };
+        let edits = TableEdits::between(former, &after, &mut sets).ok_or(too_large)?;
+        let ipv4 = edits.apply((&former.ipv4, &former.sets), &origins, &mut sets);
         let (ipv4, ipv4_edited) = ipv4.ok_or(too_large)?;
-        let edits = TableEdits::between(&former.members, &self.members);
-        let ipv6 = edits.apply(&former.ipv6, &former.sets, &mut sets);
+        let edits = TableEdits::between(former, &after, &mut sets).ok_or(too_large)?;
+        let ipv6 = edits.apply((&former.ipv6, &former.sets), &origins, &mut sets);
         let (ipv6, ipv6_edited) = ipv6.ok_or(too_large)?;
         let mut data = IrrData {
             members: self.members,
-            sources: self.sources,
+            names: self.names.names,
+            sources: self.sources.names,
             origins,
             white_origins: white,
             ipv4,
             ipv6,
             sets: sets.finish(),
-            has_objects: former.has_objects,
+            objects,
             identity: Arc::default(),
             since: None,
         };
@@ -285,28 +336,10 @@ impl IrrBuilder {
     }
 
     fn push_list(&mut self, member: IrrMember, list: &str, kind: IrrKind, rows: Arc<IrrList>) {
-        let source = self.add_source(list);
+        let source = self.names.add(list);
         self.member(member)
             .lists
             .push(MemberList { kind, source, rows });
-    }
-}
-
-/// A registration that concerns all members that have its origin.
-fn object<N: FamilyPrefix>(
-    prefix: N,
-    origin: u32,
-    kind: IrrKind,
-    source: IrrSourceId,
-) -> RawEntry<N> {
-    RawEntry {
-        prefix,
-        kind,
-        min_len: prefix.prefix_len(),
-        max_len: prefix.prefix_len(),
-        origin,
-        source,
-        member: u16::MAX,
     }
 }
 

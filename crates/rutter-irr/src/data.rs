@@ -9,20 +9,24 @@ use crate::entry::{IrrKind, IrrSourceId};
 use crate::family_table::FamilyTable;
 use crate::member_set::SetPool;
 use crate::origin_table::OriginTable;
+use crate::route_objects::RouteObjects;
 use crate::{Changed, IrrList, IrrMember, IrrRules, IrrVerdict, MemberChecks};
 
 /// Route objects, lists and origins of all members. Immutable: share it in an `Arc`.
 #[derive(Debug)]
 pub struct IrrData {
     pub(crate) members: Vec<Option<Member>>,
+    /// The names of AS-SETs and lists.
+    pub(crate) names: Vec<Arc<str>>,
+    /// The names of the sources of route objects.
     pub(crate) sources: Vec<Arc<str>>,
     pub(crate) origins: OriginTable,
     pub(crate) white_origins: OriginTable,
     pub(crate) ipv4: FamilyTable<Ipv4Prefix>,
     pub(crate) ipv6: FamilyTable<Ipv6Prefix>,
     pub(crate) sets: SetPool,
-    /// Route objects and rows of dumps are in the tables.
-    pub(crate) has_objects: bool,
+    /// The route objects and rows of dumps in the tables.
+    pub(crate) objects: RouteObjects,
     /// No other data have the same object.
     pub(crate) identity: Arc<()>,
     /// The identity of the data from which these were made, and the difference.
@@ -122,7 +126,7 @@ impl IrrData {
         self.ipv4.entries() + self.ipv6.entries()
     }
 
-    /// Returns the bytes that the data take on the heap, without the names and the rows of lists.
+    /// Returns the bytes that the data take on the heap, without the names, the rows of lists and those of route objects.
     pub fn memory(&self) -> usize {
         let tables = self.ipv4.memory() + self.ipv6.memory();
         let origins = self.origins.memory() + self.white_origins.memory();

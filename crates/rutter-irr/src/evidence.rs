@@ -82,14 +82,14 @@ impl IrrData {
         findings.sort_by_key(|finding| finding.bearing == IrrBearing::OtherMember);
         findings.truncate(IrrEvidence::MAX_FINDINGS);
         let known = self.members.get(member.index()).and_then(Option::as_ref);
-        let names = |ids: &[IrrSourceId]| ids.iter().filter_map(|id| self.source(*id)).collect();
+        let names = |ids: &[IrrSourceId]| ids.iter().filter_map(|id| self.name(*id)).collect();
         IrrEvidence {
             verdict,
             as_sets: known.map_or_else(Vec::new, |known| names(&known.as_sets)),
             unread_sets: known.map_or_else(Vec::new, |known| names(&known.unread_sets)),
             lists: known.map_or_else(Vec::new, |known| {
                 let lists = known.lists.iter().filter(|list| list.kind == IrrKind::List);
-                lists.filter_map(|list| self.source(list.source)).collect()
+                lists.filter_map(|list| self.name(list.source)).collect()
             }),
             findings,
         }
@@ -110,7 +110,7 @@ impl IrrData {
                 let first = findings.len();
                 let rows = self.rows_of(registered, entry, member).filter(|_| mine);
                 for (list, row) in rows {
-                    let row = (self.source(list), row.line());
+                    let row = (self.name(list), row.line());
                     findings.push(finding(registered, *entry, row, bearing));
                 }
                 if findings.len() == first {
@@ -165,6 +165,12 @@ impl IrrData {
         }
     }
 
+    /// The name of an AS-SET or list.
+    fn name(&self, id: IrrSourceId) -> Option<&str> {
+        self.names.get(usize::from(id.0)).map(AsRef::as_ref)
+    }
+
+    /// The name of the source of a route object.
     fn source(&self, id: IrrSourceId) -> Option<&str> {
         self.sources.get(usize::from(id.0)).map(AsRef::as_ref)
     }

@@ -24,6 +24,8 @@ pub(crate) trait FamilyPrefix: Net + Into<Prefix> {
     fn from_words(words: Self::Words, len: u8) -> Self;
     /// The rows of this family in a list.
     fn rows(list: &IrrList) -> &[ListRow<Self>];
+    /// The prefix, if it has this family.
+    fn of(prefix: Prefix) -> Option<Self>;
 }
 
 impl FamilyPrefix for Ipv4Prefix {
@@ -47,6 +49,14 @@ impl FamilyPrefix for Ipv4Prefix {
 
     fn rows(list: &IrrList) -> &[ListRow<Self>] {
         list.ipv4()
+    }
+
+    #[inline]
+    fn of(prefix: Prefix) -> Option<Self> {
+        match prefix {
+            Prefix::V4(prefix) => Some(prefix),
+            Prefix::V6(_) => None,
+        }
     }
 }
 
@@ -73,6 +83,14 @@ impl FamilyPrefix for Ipv6Prefix {
 
     fn rows(list: &IrrList) -> &[ListRow<Self>] {
         list.ipv6()
+    }
+
+    #[inline]
+    fn of(prefix: Prefix) -> Option<Self> {
+        match prefix {
+            Prefix::V4(_) => None,
+            Prefix::V6(prefix) => Some(prefix),
+        }
     }
 }
 

@@ -55,7 +55,7 @@ impl IrrData {
             builder.add_white_prefixes(member, name, terms.white_prefixes);
             builder.add_white_routes(member, name, terms.white_routes);
         }
-        builder.build_with_edits(self)
+        builder.build_after(self)
     }
 
     /// A member with its registrations and other rules.

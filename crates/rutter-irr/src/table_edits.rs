@@ -1,24 +1,34 @@
-//! The difference between the lists of members, and a table after it.
+//! The difference between the lists of members and between route objects, and a table after it.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::IrrList;
 use crate::data::{Member, MemberList};
 use crate::entry::{Entry, IrrKind, IrrSourceId};
 use crate::family_table::{FamilyPrefix, FamilyTable, TableRows};
 use crate::irr_list::{ListRow, stating};
-use crate::member_set::{SetInterner, SetPool};
+use crate::member_set::{SetInterner, SetPool, SetRef};
+use crate::origin_table::OriginTable;
 use crate::raw_entry::RawEntry;
+use crate::route_objects::RouteObjects;
+use crate::{IrrData, IrrList};
+
+/// The inputs of a table.
+pub(crate) struct Inputs<'a> {
+    pub members: &'a [Option<Member>],
+    pub objects: &'a RouteObjects,
+    pub origins: &'a OriginTable,
+}
 
 /// The rows that members get and lose, in order.
 pub(crate) struct TableEdits<N: FamilyPrefix>(Vec<Edit<N>>);
 
-/// A row that a member gets or loses. The order of the fields is the order of edits.
+/// A row that a member gets or loses, or a route object that comes, leaves, or has other members. The order of the fields is
+/// the order of edits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Edit<N: FamilyPrefix> {
     row: RawEntry<N>,
-    /// The member has the row afterwards.
+    /// The member has the row afterwards, or there is the route object.
     is_added: bool,
 }
 
@@ -26,8 +36,14 @@ struct Edit<N: FamilyPrefix> {
 pub(crate) type EditedPrefix<N> = (N, u8);
 
 impl<N: FamilyPrefix> TableEdits<N> {
-    /// Compares the lists of all members. O(rows of the lists that differ).
-    pub fn between(old: &[Option<Member>], new: &[Option<Member>]) -> Self {
+    /// Compares the lists of all members and the route objects. `None` if there are too many sets. O(rows of the lists and of
+    /// the origins that differ).
+    pub fn between(
+        former: &IrrData,
+        after: &Inputs<'_>,
+        sets: &mut SetInterner<'_>,
+    ) -> Option<Self> {
+        let (old, new) = (&former.members, after.members);
         fn lists(members: &[Option<Member>], number: usize) -> &[MemberList] {
             let member = members.get(number).and_then(Option::as_ref);
             member.map_or(&[], |member| &member.lists)
@@ -37,22 +53,36 @@ impl<N: FamilyPrefix> TableEdits<N> {
             let (old, new) = (lists(old, number), lists(new, number));
             compare_member(number as u16, old, new, &mut edits);
         }
+        let mut is_full = false;
+        let has_other_members = |origin: u32| {
+            let old = former.origins.members(origin);
+            let kept = old.map(|old| sets.keep(old));
+            is_full |= kept == Some(None);
+            kept.flatten() != after.origins.members(origin)
+        };
+        former
+            .objects
+            .compare(after.objects, has_other_members, |row, is_added| {
+                edits.push(Edit { row, is_added });
+            });
         edits.sort_unstable();
-        TableEdits(edits)
+        (!is_full).then_some(TableEdits(edits))
     }
 
     /// The table after the edits, and the prefixes whose entries differ. `None` if there are too many entries or sets.
     /// O(entries), but most of them are only copied.
+    /// `origins` are those of the new data.
     pub fn apply(
         &self,
-        table: &FamilyTable<N>,
-        pool: &SetPool,
+        (table, pool): (&FamilyTable<N>, &SetPool),
+        origins: &OriginTable,
         sets: &mut SetInterner<'_>,
     ) -> Option<(FamilyTable<N>, Vec<EditedPrefix<N>>)> {
         let mut after = After {
             rows: TableRows::like(table, self.0.len()),
             edited: Vec::new(),
             pool,
+            origins,
             sets,
         };
         let mut held = table.iter().peekable();
@@ -80,6 +110,7 @@ struct After<'a, 'b, N> {
     edited: Vec<EditedPrefix<N>>,
     /// The sets of the other table.
     pool: &'a SetPool,
+    origins: &'a OriginTable,
     sets: &'a mut SetInterner<'b>,
 }
 
@@ -105,14 +136,12 @@ impl<N: FamilyPrefix> After<'_, '_, N> {
                 self.keep(prefix, std::slice::from_ref(entry))?;
             }
             let entry = held.next_if(|entry| order(entry) == order_of(row));
-            let old = entry.map_or_else(Vec::new, |entry| self.pool.members(entry.set()));
-            let new = members_after(&old, edits);
-            is_other |= old != new;
-            if !new.is_empty() {
-                let set = match entry.filter(|_| old == new) {
-                    Some(entry) => self.sets.keep(entry.set())?,
-                    None => self.sets.intern(&new)?,
-                };
+            let (set, differs) = match row.kind.is_by_origin() {
+                true => self.set_of_object(entry, edits)?,
+                false => self.set_of_row(entry, edits)?,
+            };
+            is_other |= differs;
+            if let Some(set) = set {
                 let lengths = (row.min_len, row.max_len);
                 let entry = Entry::new(row.kind, row.origin, lengths, set, row.source);
                 self.rows.push(prefix, entry)?;
@@ -130,13 +159,55 @@ impl<N: FamilyPrefix> After<'_, '_, N> {
     }
 }
 
-/// The order of the entries of a prefix, apart from sources: rows of lists do not have any.
-fn order(entry: &Entry) -> (IrrKind, u8, u8, u32) {
-    (entry.kind(), entry.min_len, entry.max_len, entry.origin)
+impl<N: FamilyPrefix> After<'_, '_, N> {
+    /// The members of a row of lists, and whether they are others. `Some((None, _))`: none.
+    fn set_of_row(
+        &mut self,
+        entry: Option<&Entry>,
+        edits: &[Edit<N>],
+    ) -> Option<(Option<SetRef>, bool)> {
+        let old = entry.map_or_else(Vec::new, |entry| self.pool.members(entry.set()));
+        let new = members_after(&old, edits);
+        let differs = old != new;
+        let set = match entry.filter(|_| !differs) {
+            Some(entry) => Some(self.sets.keep(entry.set())?),
+            None if new.is_empty() => None,
+            None => Some(self.sets.intern(&new)?),
+        };
+        Some((set, differs))
+    }
+
+    /// The same for a route object.
+    fn set_of_object(
+        &mut self,
+        entry: Option<&Entry>,
+        edits: &[Edit<N>],
+    ) -> Option<(Option<SetRef>, bool)> {
+        let is_there = edits.iter().any(|edit| edit.is_added);
+        let origin = edits[0].row.origin;
+        let new = self.origins.members(origin).filter(|_| is_there);
+        let old = match entry {
+            Some(entry) => Some(self.sets.keep(entry.set())?),
+            None => None,
+        };
+        Some((new, old != new))
+    }
 }
 
-fn order_of<N: FamilyPrefix>(row: &RawEntry<N>) -> (IrrKind, u8, u8, u32) {
-    (row.kind, row.min_len, row.max_len, row.origin)
+/// The order of the entries of a prefix. Rows of lists share one source.
+fn order(entry: &Entry) -> (IrrKind, u8, u8, u32, IrrSourceId) {
+    let lengths = (entry.min_len, entry.max_len);
+    (
+        entry.kind(),
+        lengths.0,
+        lengths.1,
+        entry.origin,
+        entry.source,
+    )
+}
+
+fn order_of<N: FamilyPrefix>(row: &RawEntry<N>) -> (IrrKind, u8, u8, u32, IrrSourceId) {
+    (row.kind, row.min_len, row.max_len, row.origin, row.source)
 }
 
 fn members_after<N: FamilyPrefix>(old: &[u16], edits: &[Edit<N>]) -> Vec<u16> {

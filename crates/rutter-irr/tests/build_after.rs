@@ -1,18 +1,22 @@
 //! Data that are made from former data against data that are built from nothing.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
 use rutter_irr::{
     Changed, IrrBuilder, IrrData, IrrKind, IrrList, IrrMember, IrrRules, ListEntry, MemberTerms,
+    PackedRows,
 };
 use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
-/// The inputs of a build. Lists that stay the same are the same objects.
+/// The inputs of a build. Lists, and route objects of an origin, that stay the same are the same objects.
 #[derive(Clone, Debug)]
 struct Exchange {
     members: Vec<Option<Member>>,
-    objects: Vec<(Prefix, u32)>,
+    objects: BTreeMap<u32, Arc<PackedRows>>,
+    /// Rows of a dump.
+    dump: Vec<(Prefix, u32)>,
 }
 
 #[derive(Clone, Debug)]
@@ -56,8 +60,12 @@ impl Exchange {
             }
         }
         let source = builder.add_source("TEST");
-        for (prefix, origin) in &self.objects {
-            builder.add_route_object(*prefix, *origin, IrrKind::RouteObject, source);
+        for (origin, rows) in &self.objects {
+            builder.add_route_objects(Arc::clone(rows), *origin, IrrKind::RouteObject, source);
+        }
+        let source = builder.add_source("DUMP");
+        for (prefix, origin) in &self.dump {
+            builder.add_route_object(*prefix, *origin, IrrKind::Arin, source);
         }
         builder
     }
@@ -104,6 +112,7 @@ enum Step {
     ReplaceMember(usize, Option<u32>),
     Rules(usize, bool, bool),
     ToggleObject(Prefix, u32),
+    ToggleDump(Prefix, u32),
     /// The data are not built, as after an error: the next ones are made from older ones.
     Fail,
 }
@@ -194,9 +203,32 @@ impl Exchange {
                     (member.longer, member.is_unchecked) = (*longer, *is_unchecked);
                 }
             }
-            Step::ToggleObject(prefix, origin) => toggle(&mut self.objects, (*prefix, *origin)),
+            Step::ToggleObject(prefix, origin) => self.toggle_object(*prefix, *origin),
+            Step::ToggleDump(prefix, origin) => toggle(&mut self.dump, (*prefix, *origin)),
             Step::Fail => {}
         }
+    }
+}
+
+impl Exchange {
+    fn toggle_object(&mut self, prefix: Prefix, origin: u32) {
+        let held = self.objects.remove(&origin).unwrap_or_default();
+        let mut prefixes: Vec<Prefix> = held.iter().map(|row| row.prefix).collect();
+        toggle(&mut prefixes, prefix);
+        if !prefixes.is_empty() {
+            let rows = Arc::new(PackedRows::of_prefixes(prefixes));
+            self.objects.insert(origin, rows);
+        }
+    }
+
+    fn with_objects(mut self, objects: &[(Prefix, u32)]) -> Self {
+        for (at, (prefix, origin)) in objects.iter().enumerate() {
+            match at % 3 {
+                0 => toggle(&mut self.dump, (*prefix, *origin)),
+                _ => self.toggle_object(*prefix, *origin),
+            }
+        }
+        self
     }
 }
 
@@ -239,7 +271,8 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (member(), any::<bool>(), origin()).prop_map(|(at, is, asn)| Step::ToggleOrigin(at, is, asn)),
         1 => (member(), prop::option::weighted(0.8, origin())).prop_map(|(at, asn)| Step::ReplaceMember(at, asn)),
         1 => (member(), any::<bool>(), prop::bool::weighted(0.2)).prop_map(|(at, one, other)| Step::Rules(at, one, other)),
-        1 => (prefix(), origin()).prop_map(|(prefix, asn)| Step::ToggleObject(prefix, asn)),
+        4 => (prefix(), origin()).prop_map(|(prefix, asn)| Step::ToggleObject(prefix, asn)),
+        2 => (prefix(), origin()).prop_map(|(prefix, asn)| Step::ToggleDump(prefix, asn)),
         2 => Just(Step::Fail),
     ]
 }
@@ -272,7 +305,8 @@ fn exchange() -> impl Strategy<Value = Exchange> {
         };
         Exchange {
             members: own.into_iter().map(|own| own.map(member)).collect(),
-            objects: Vec::new(),
+            objects: BTreeMap::new(),
+            dump: Vec::new(),
         }
     })
 }
@@ -304,10 +338,11 @@ proptest! {
     #[test]
     fn data_after_any_changes_are_those_of_a_new_build(
         exchange in exchange().no_shrink(),
+        objects in prop::collection::vec((prefix(), origin()), 0..24),
         steps in prop::collection::vec(prop::collection::vec(step(), 1..4), 1..12),
         probes in prop::collection::vec((prefix(), origin()), 4),
     ) {
-        let mut exchange = exchange;
+        let mut exchange = exchange.with_objects(&objects);
         let mut former = exchange.builder().build().unwrap();
         let mut former_anew = exchange.builder().build().unwrap();
         for steps in steps {
@@ -331,7 +366,7 @@ proptest! {
         after in prop::collection::vec(terms_step(), 0..12),
         probes in prop::collection::vec((prefix(), origin()), 4),
     ) {
-        let mut exchange = Exchange { objects, ..exchange };
+        let mut exchange = exchange.with_objects(&objects);
         before.iter().for_each(|step| exchange.apply(step));
         let former = exchange.builder().build().unwrap();
         after.iter().for_each(|step| exchange.apply(step));

@@ -124,8 +124,8 @@ fn add_route_objects(
     for origin in store.needed_origins(wanted, View::Good) {
         let record = store.origins.get(&origin);
         let rows = record.and_then(|record| record.good.as_ref());
-        for row in rows.into_iter().flat_map(|rows| rows.iter()) {
-            builder.add_route_object(row.prefix, origin, IrrKind::RouteObject, source);
+        if let Some(rows) = rows {
+            builder.add_route_objects(Arc::clone(rows), origin, IrrKind::RouteObject, source);
         }
     }
 }

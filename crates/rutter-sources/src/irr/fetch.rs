@@ -1,8 +1,9 @@
 //! Fetches AS-SETs and the prefixes of origins from the servers.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use rutter_irr::AsSetName;
+use rutter_irr::{AsSetName, PackedRows};
 use rutter_net::{Family, Prefix};
 
 use super::irrd_client::{IrrdError, IrrdFault};
@@ -10,7 +11,6 @@ use super::irrd_query::{IrrdQuery, prefixes};
 use super::irrd_reply::IrrdReply;
 use super::irrd_server::IrrdServer;
 use super::irrd_servers::{IrrdServers, Progress};
-use super::packed_rows::PackedRows;
 use super::set_graph::SetGraph;
 use super::settings::IrrSettings;
 use super::store::IrrStore;
@@ -119,7 +119,7 @@ pub(crate) fn fetch_origins(
 fn fetch_batch(
     server: &mut IrrdServer,
     origins: &[u32],
-    answers: &mut Vec<Result<PackedRows, String>>,
+    answers: &mut Vec<Result<Arc<PackedRows>, String>>,
 ) -> Result<(), IrrdError> {
     let both = |origin: &u32| FAMILIES.map(|family| IrrdQuery::Prefixes(family, *origin));
     let queries: Vec<IrrdQuery> = origins.iter().flat_map(both).collect();
@@ -134,7 +134,7 @@ fn fetch_batch(
         let one = std::mem::replace(&mut first, Ok(Vec::new()));
         let joined = one.and_then(|mut prefixes| {
             prefixes.extend(found?);
-            Ok(PackedRows::of_prefixes(prefixes))
+            Ok(Arc::new(PackedRows::of_prefixes(prefixes)))
         });
         answers.push(joined);
     })

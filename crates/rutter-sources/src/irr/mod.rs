@@ -16,7 +16,6 @@ mod irrd_server;
 mod irrd_servers;
 mod list_file;
 mod member_settings;
-mod packed_rows;
 mod plain_row;
 mod record;
 mod runner;

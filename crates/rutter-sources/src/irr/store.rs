@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use rutter_irr::{AsSetName, IrrList, OriginSet, PrefixLimits};
+use rutter_irr::{AsSetName, IrrList, OriginSet, PackedRows, PrefixLimits};
 
-use super::packed_rows::PackedRows;
 use super::record::{Record, View};
 use super::wanted::Wanted;
 use crate::file_stamp::FileStamp;
@@ -58,7 +57,7 @@ impl FileContent {
 pub(crate) struct IrrStore {
     pub sets: BTreeMap<AsSetName, Record<SetAnswer>>,
     /// The prefixes of the route objects with an origin.
-    pub origins: HashMap<u32, Record<PackedRows>>,
+    pub origins: HashMap<u32, Record<Arc<PackedRows>>>,
     pub files: BTreeMap<FileKey, Record<FileContent>>,
     /// The states in which files were read. A file in the same state is not read again.
     pub stamps: BTreeMap<FileKey, FileStamp>,
@@ -105,7 +104,7 @@ impl IrrStore {
         let record = self.origins.get(&origin);
         record
             .and_then(|record| record.get(view))
-            .map_or(0, PackedRows::len)
+            .map_or(0, |rows| rows.len())
     }
 
     /// The number of prefixes that a set registers.

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use rutter_irr::PrefixLimits;
+use rutter_irr::{PackedRows, PrefixLimits};
 use rutter_net::PerFamily;
 
-use super::packed_rows::PackedRows;
 use super::record::Record;
 use super::store::{FileContent, FileKey, IrrStore, SetAnswer};
 
@@ -80,7 +79,7 @@ pub(crate) fn read(data: &[u8]) -> Option<IrrStore> {
     for _ in 0..rest.number()? {
         let origin = rest.number()?;
         let rows = PackedRows::from_bytes(rest.bytes()?)?;
-        store.origins.insert(origin, Record::of(rows));
+        store.origins.insert(origin, Record::of(Arc::new(rows)));
     }
     for _ in 0..rest.number()? {
         let key = file_key(rest.text()?);
@@ -209,7 +208,8 @@ mod tests {
         store.sets.insert(unknown, Record::default());
         let prefixes = ["192.0.2.0/24", "2001:db8::/32"].map(|p| p.parse().unwrap());
         let rows = PackedRows::of_prefixes(prefixes.into());
-        store.origins.insert(64_500, Record::of(rows.clone()));
+        let shared = Arc::new(rows.clone());
+        store.origins.insert(64_500, Record::of(shared));
         for key in [FileKey::List("AS-FOO".into()), FileKey::PeeringDb] {
             let names = vec!["AS-FOO".parse().unwrap(), "AS-BAR".parse().unwrap()];
             let file = FileContent {

@@ -1,15 +1,16 @@
 //! Rows of prefixes in few bytes.
 
-use rutter_irr::ListEntry;
 use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
+
+use crate::ListEntry;
 
 /// Rows of prefixes, packed: an IPv4 prefix without a range takes two to six bytes, an IPv6 prefix up to eighteen.
 ///
-/// A row begins with its length (plus [`IPV6`] for that family), the bytes of the address that the length reaches, and
+/// A row begins with its length (plus 64 for IPv6), the bytes of the address that the length reaches, and
 /// flags. A range, an origin and a line follow where the flags have them. A line after that of the row before takes no
 /// bytes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct PackedRows {
+pub struct PackedRows {
     bytes: Box<[u8]>,
     rows: u32,
 }
@@ -61,6 +62,11 @@ impl PackedRows {
     /// The number of rows.
     pub fn len(&self) -> usize {
         self.rows as usize
+    }
+
+    /// Returns whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
     }
 
     /// The rows.
