@@ -9,6 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::key_rows::{Key, KeyRows};
+use crate::sections::arouteserver::ARouteServer;
 use crate::sections::checks::Checks;
 use crate::sections::{SECTIONS, SESSION, SectionKeys};
 use crate::source_file::Source;
@@ -77,21 +78,33 @@ impl<'a> Section<'a> {
     }
 
     fn unknown(&self, name: &str, span: Range<usize>) {
-        let is_check = |key: &Key| key.name == name;
-        let is_section = |section: &&SectionKeys| section.name() == name;
-        let hint = match nearest(name, self.names()) {
-            Some(known) => format!("did you mean `{known}`?"),
-            None if self.knows("checks") && Checks::KEYS.iter().any(is_check) => {
-                format!("it is a check: write it in [{}.checks]", self.path)
+        // A key that is exact elsewhere is seldom a typing error, unless it is the plural or a part of one here.
+        let is_part = |known: &str| known.starts_with(name) || name.starts_with(known);
+        let hint = match (self.place_of(name), nearest(name, self.names())) {
+            (Some(place), Some(known)) if !is_part(known) => {
+                format!("{place}; or did you mean `{known}`?")
             }
-            None => match SECTIONS.iter().find(is_section) {
-                Some(section) => format!("write {} as a section of its own", section.header),
-                None => elsewhere(name).unwrap_or_else(|| self.known_keys(name)),
-            },
+            (Some(_), Some(known)) => format!("did you mean `{known}`?"),
+            (Some(place), None) => place,
+            (None, Some(known)) => format!("did you mean `{known}`?"),
+            (None, None) => self.known_keys(name),
         };
         let key = self.key(name);
         self.source
             .report(Severity::Error, span, &key, "unknown key", hint);
+    }
+
+    /// Where a key belongs that is unknown here, if it is known elsewhere.
+    fn place_of(&self, name: &str) -> Option<String> {
+        let is_check = |key: &Key| key.name == name;
+        let is_section = |section: &&SectionKeys| section.name() == name;
+        if self.knows("checks") && Checks::KEYS.iter().any(is_check) {
+            return Some(format!("it is a check: write it in [{}.checks]", self.path));
+        }
+        match SECTIONS.iter().find(is_section) {
+            Some(section) => Some(format!("write {} as a section of its own", section.header)),
+            None => elsewhere(name),
+        }
     }
 
     /// The keys that begin as a name does; all keys if none does.
@@ -190,10 +203,12 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Where a key belongs that is unknown where it stands. `None` if no section has it, or several.
+/// Where a key belongs that is unknown where it stands. `None` if no section has it, or several. `[arouteserver]` does not
+/// count: it has keys of the sections that it replaces.
 fn elsewhere(name: &str) -> Option<String> {
     let has = |keys: &[Key]| keys.iter().any(|key| key.name == name);
-    let mut sections = SECTIONS.iter().filter(|section| has(section.keys));
+    let sections = SECTIONS.iter().filter(|section| has(section.keys));
+    let mut sections = sections.filter(|section| section.header != ARouteServer::HEADER);
     match (sections.next(), sections.next()) {
         (Some(section), None) => Some(format!("it is a key of {}", section.header)),
         (None, _) if has(SESSION) => Some(

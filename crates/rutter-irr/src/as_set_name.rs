@@ -93,6 +93,36 @@ fn is_component(part: &str) -> bool {
     }
 }
 
+/// The registries that IRR servers mirror. Operators have others of their own.
+pub const REGISTRIES: &[&str] = &[
+    "AFRINIC",
+    "ALTDB",
+    "APNIC",
+    "ARIN",
+    "ARIN-NONAUTH",
+    "BBOI",
+    "BELL",
+    "CANARIE",
+    "IDNIC",
+    "JPIRR",
+    "KRNIC",
+    "LACNIC",
+    "LEVEL3",
+    "NESTEGG",
+    "NTTCOM",
+    "OPENFACE",
+    "PANIX",
+    "RADB",
+    "REACH",
+    "RGNET",
+    "RIPE",
+    "RIPE-NONAUTH",
+    "RPKI",
+    "TC",
+    "TWNIC",
+    "WCGDB",
+];
+
 /// Returns whether a string can be the name of a registry: letters, digits, `-` and `_`.
 pub fn is_registry_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 64 && name.bytes().all(is_name_byte)

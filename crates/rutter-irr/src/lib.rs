@@ -51,7 +51,7 @@ mod rules;
 mod table_edits;
 mod verdict;
 
-pub use as_set_name::{AsSetName, ParseAsSetError, is_registry_name};
+pub use as_set_name::{AsSetName, ParseAsSetError, REGISTRIES, is_registry_name};
 pub use builder::{IrrBuilder, IrrTooLarge, ListEntry};
 pub use changed::{Changed, ChangedMember, ChangedRoutes};
 pub use data::IrrData;

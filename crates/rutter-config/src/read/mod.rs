@@ -109,6 +109,7 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
     let custom = communities.custom.list.iter().map(|one| one.name.clone());
     let mut neighbors = Neighbors::new(&local, data, &checks, defaults, custom.collect());
     neighbors.filters = filters.clone();
+    neighbors.irr = irr.as_ref();
     neighbors.read(&root);
     // Sections of the operator count before what a portal exports.
     let (exports, sections): (Vec<&PathBuf>, Vec<&PathBuf>) = local

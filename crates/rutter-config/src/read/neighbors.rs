@@ -13,7 +13,7 @@ use crate::key_rows::KeyRows;
 use crate::sections::checks::{Checks, InvalidRoutes, IrrCheck, PresentSections};
 use crate::sections::exchange::Local;
 use crate::sections::filter::Filters;
-use crate::sections::irr::as_set;
+use crate::sections::irr::{Irr, as_set};
 use crate::sections::neighbor::{
     DYNAMIC, DynamicNeighbor, ExportRule, GROUP, MEMBER, NEIGHBOR, Neighbor, NeighborKind,
 };
@@ -27,6 +27,7 @@ use crate::value_forms;
 pub(super) struct Neighbors<'a> {
     local: &'a Local,
     data: PresentSections,
+    pub(super) irr: Option<&'a Irr>,
     /// The names in `communities.custom`.
     custom: Vec<String>,
     /// The filters that `import-filter` may name.
@@ -68,6 +69,7 @@ impl<'a> Neighbors<'a> {
         Neighbors {
             local,
             data,
+            irr: None,
             custom,
             filters: Filters::default(),
             defaults: Inherited {
@@ -125,7 +127,7 @@ impl<'a> Neighbors<'a> {
             .and_then(|i| self.member_asn(&i, &inherited.checks));
         let as_sets = section
             .get("as-sets")
-            .map_or_else(Vec::new, |i| i.each(as_set));
+            .map_or_else(Vec::new, |i| i.each(|i| self.as_set(i)));
         let mut white_list = WhiteList::new();
         section.edit("white-list", |item| {
             item.section(
@@ -149,6 +151,14 @@ impl<'a> Neighbors<'a> {
             self.expect_on_lan(address, &item);
             self.add(at_address(&member, address), &item);
         }
+    }
+
+    fn as_set(&self, item: &Item<'_>) -> Option<String> {
+        let name = as_set(item)?;
+        if let Some(irr) = self.irr {
+            irr.check_registry(item, &name);
+        }
+        Some(name)
     }
 
     /// Our own AS.

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use rutter_irr::{OriginSet, is_registry_name};
+use rutter_irr::{OriginSet, REGISTRIES, is_registry_name};
 use rutter_net::Asn;
 
 use crate::key_rows::section;
+use crate::suggest::nearest;
 use crate::toml_values::{Item, Section};
 use crate::value_forms::{host_port, percent, seconds};
 use crate::{DynamicNeighbor, Neighbor, PathRole};
@@ -74,6 +75,28 @@ impl Irr {
                 "add [rpki], or remove the key",
             );
         }
+    }
+
+    /// Warns of a database in the name of an AS-SET that nobody is known to have.
+    pub(crate) fn check_registry(&self, item: &Item<'_>, name: &str) {
+        let Some((registry, set)) = name.split_once("::") else {
+            return;
+        };
+        let own = self.sources.iter().map(String::as_str);
+        let known = || own.clone().chain(REGISTRIES.iter().copied());
+        let has_file = self.files.iter().any(|(other, _)| other == name);
+        if has_file || known().any(|known| known == registry) {
+            return;
+        }
+        let own = "if your server has this database, name it in irr.sources";
+        let hint = match nearest(registry, known()) {
+            Some(near) => format!("write \"{near}::{set}\", or {own}"),
+            None => own.to_owned(),
+        };
+        item.warning(
+            format!("`{registry}` is no database that Rutter knows"),
+            hint,
+        );
     }
 
     /// Warns of lists that no member uses.
