@@ -187,7 +187,7 @@ pub struct Bench {
     #[arg(long)]
     pub baseline: bool,
 
-    /// Seconds to wait for each phase
+    /// Seconds to wait for each phase, the start of the daemon included
     #[arg(long, default_value_t = 900)]
     pub timeout: u64,
 

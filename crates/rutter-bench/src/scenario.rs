@@ -140,6 +140,7 @@ impl Subject {
                         reloads: plan.disturbances.contains(&Disturbance::Reload)
                             || plan.checks && plan.disturbances.contains(&Disturbance::Registry),
                         checks: plan.checks.then_some(workload),
+                        start_timeout: plan.timeout,
                         ..daemons::Setup::default()
                     },
                 )?;

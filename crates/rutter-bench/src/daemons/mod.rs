@@ -192,7 +192,7 @@ pub struct Site<'a> {
 }
 
 /// How a daemon is set up, beside its clients.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
     /// I/O threads, for daemons that can have several.
     pub threads: usize,
@@ -210,6 +210,25 @@ pub struct Setup<'a> {
     pub has_metrics: bool,
     /// The workload with the registry that its routes are checked against, where the daemon has a whole policy.
     pub checks: Option<&'a Workload>,
+    /// How long it may take to read its configuration and its registrations. BIRD parses the filters of a large exchange for
+    /// minutes.
+    pub start_timeout: Duration,
+}
+
+impl Default for Setup<'_> {
+    fn default() -> Self {
+        Setup {
+            threads: 0,
+            reloads: false,
+            add_path: false,
+            logs_all: false,
+            member_memory: None,
+            has_actions: false,
+            has_metrics: false,
+            checks: None,
+            start_timeout: Duration::from_secs(300),
+        }
+    }
 }
 
 impl<'a> Site<'a> {
@@ -353,23 +372,24 @@ pub fn start(daemon: &Daemon, peers: &[Peer], setup: Setup<'_>) -> io::Result<Ru
         Kind::RustBgpd => rustbgpd::command(&daemon.program, &site)?,
     };
     let mut running = spawn(daemon, command, folder, SocketAddr::V4(listen))?;
-    wait_listening(&mut running)?;
+    wait_listening(&mut running, setup.start_timeout)?;
     if setup.checks.is_some() && daemon.kind.is_rutter() {
-        wait_for_data(&mut running)?;
+        wait_for_data(&mut running, setup.start_timeout)?;
     }
     Ok(running)
 }
 
 /// Waits until the registrations are in force: Rutter then writes its copy of them.
-fn wait_for_data(running: &mut Running) -> io::Result<()> {
-    let until = Instant::now() + Duration::from_secs(300);
+fn wait_for_data(running: &mut Running, timeout: Duration) -> io::Result<()> {
+    let until = Instant::now() + timeout;
     let copy = running.folder.join(rutter::STATE).join("irr");
     while !copy.exists() {
         if let Some(text) = running.ended() {
             return Err(io::Error::other(text));
         }
         if Instant::now() > until {
-            return Err(io::Error::other("no registrations after 300 s"));
+            let why = format!("no registrations after {} s", timeout.as_secs());
+            return Err(io::Error::other(why));
         }
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -410,8 +430,8 @@ fn spawn(
 }
 
 /// Reads the kernel's list of listening sockets, because a connection would disturb the daemon.
-fn wait_listening(running: &mut Running) -> io::Result<()> {
-    let until = Instant::now() + LISTEN_TIMEOUT;
+fn wait_listening(running: &mut Running, timeout: Duration) -> io::Result<()> {
+    let until = Instant::now() + timeout;
     let port = format!(":{:04X}", running.target.port());
     while Instant::now() < until {
         if let Some(text) = running.ended() {
@@ -431,7 +451,8 @@ fn wait_listening(running: &mut Running) -> io::Result<()> {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    Err(io::Error::other("the daemon does not listen after 300 s"))
+    let why = format!("the daemon does not listen after {} s", timeout.as_secs());
+    Err(io::Error::other(why))
 }
 
 /// The name is short because paths of Unix sockets are limited to 107 bytes.
@@ -456,9 +477,6 @@ pub(crate) fn free_port() -> io::Result<u16> {
 fn in_folder(program: &Path) -> Command {
     Command::new(program)
 }
-
-/// Parsing the filters of a large exchange takes minutes.
-const LISTEN_TIMEOUT: Duration = Duration::from_secs(300);
 pub(crate) const LISTEN: Ipv4Addr = Ipv4Addr::LOCALHOST;
 const ROUTER_ID: Ipv4Addr = Ipv4Addr::new(10, 99, 255, 254);
 
