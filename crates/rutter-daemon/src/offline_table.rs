@@ -70,7 +70,7 @@ impl OfflineTable {
     }
 }
 
-/// The configuration with the limits of PeeringDB's dump. If it cannot be read, its row says so.
+/// The configuration with the limits of PeeringDB's dump. If it cannot be read, its row has the error.
 fn with_limits(config: &Config) -> Cow<'_, Config> {
     let irr = config
         .irr
