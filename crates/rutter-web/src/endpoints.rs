@@ -83,7 +83,7 @@ pub(crate) const ENDPOINTS: &[Endpoint] = &[
     },
     Endpoint {
         path: "/api/v1/advertised-count/{client}",
-        summary: "The number of routes that a client is sent, and of those that it is not sent, by reason.",
+        summary: "The number of routes that a client, or `all`, is sent, and of those that it is not sent, by reason.",
         parameters: &[CLIENT, AFTER],
         row: "advertised-count",
         role: Role::Read,

@@ -28,7 +28,13 @@ pub(super) fn advertised(
     rows: &mut RowWriter<'_>,
 ) -> Result<Done, Failure> {
     let peers = backend.peers();
-    let clients = selected_peers(&query.to, &peers)?;
+    let clients = match (query.to.as_str(), query.list) {
+        // One walk counts for all of them.
+        ("all", AdvertisedList::Count) => {
+            peers.iter().filter(|one| one.session.is_some()).collect()
+        }
+        (to, _) => selected_peers(to, &peers)?,
+    };
     let walk = Walk::new(backend, query, &peers, clients)?;
     let done = match query.list {
         AdvertisedList::Count => walk.count(rows)?,

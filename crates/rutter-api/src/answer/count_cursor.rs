@@ -18,7 +18,7 @@ pub(super) struct CountCursor {
 
 impl CountCursor {
     /// The most clients of one walk: their numbers must fit into an address of the REST interface.
-    pub(super) const MOST_CLIENTS: usize = 16;
+    pub(super) const MOST_CLIENTS: usize = 64;
 
     /// Reads a cursor. The empty one is `None`: the start.
     pub(super) fn parse(text: &str) -> Result<Option<Self>, Failure> {

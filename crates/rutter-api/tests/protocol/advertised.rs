@@ -90,6 +90,31 @@ fn counts_are_those_of_the_lists() {
 }
 
 #[test]
+fn all_clients_are_counted_in_one_answer() {
+    let world = World::new();
+    let count = |to: &str| {
+        let mut lines = send(
+            &world,
+            Request::Advertised(query(to, AdvertisedList::Count)),
+        );
+        lines.pop();
+        lines
+    };
+    let each: Vec<Line> = ["alpha", "beta", "gamma"]
+        .into_iter()
+        .flat_map(count)
+        .collect();
+    assert_eq!(each.len(), 3);
+    assert_eq!(count("all"), each);
+    // A list names its client.
+    let list = send(
+        &world,
+        Request::Advertised(query("all", AdvertisedList::Routes)),
+    );
+    assert!(matches!(&list[..], [Line::Error { .. }]), "{list:?}");
+}
+
+#[test]
 fn conditions_compare_the_route_as_received() {
     let world = World::new();
     let count = |filter| {

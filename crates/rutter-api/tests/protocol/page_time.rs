@@ -100,6 +100,29 @@ fn the_routes_of_a_client_and_their_number_continue_too() {
 }
 
 #[test]
+fn many_clients_are_counted_together_and_page_by_page() {
+    let count = |world: &World| {
+        world.add_clients(20_100, 80);
+        pages(world, |after| {
+            Request::Advertised(AdvertisedQuery {
+                filter: page(after),
+                ..query("AS20100", AdvertisedList::Count)
+            })
+        })
+    };
+    let (all, one) = count(&World::new());
+    assert_eq!((all.len(), one), (80, 1));
+    assert!(
+        all.iter().all(|row| row.contains("\"prefixes\":2")),
+        "{all:?}"
+    );
+    let (rows, many) = count(&hurried());
+    assert_eq!(rows, all);
+    // Two walks for 64 and 16 clients, each with a page for each shard and family at least.
+    assert!(many > 4, "{many}");
+}
+
+#[test]
 fn a_place_that_no_page_named_is_refused() {
     let request = Request::Advertised(AdvertisedQuery {
         filter: page("7.4.0.0".into()),

@@ -42,7 +42,7 @@ impl World {
             always_compare_med: false,
         });
         let peers = [("alpha", 1), ("beta", 2), ("gamma", 3)]
-            .map(|(name, n)| (connect(&rib, name, n), name, n))
+            .map(|(name, n)| (connect(&rib, name, n, Asn(20_000 + u32::from(n))), name, n))
             .to_vec();
         let world = World {
             page_time: Duration::from_secs(3_600),
@@ -58,6 +58,13 @@ impl World {
         let beta = ["193.0.0.0/21", "193.0.8.0/22", "10.0.0.0/8"];
         world.announce(1, &[20002, 20003, 1101], None, &beta);
         world
+    }
+
+    /// Adds clients that announce nothing, all of one AS.
+    pub fn add_clients(&self, asn: u32, count: u8) {
+        for n in 100..100 + count {
+            connect(&self.rib, &format!("client {n}"), n, Asn(asn));
+        }
     }
 
     /// A client announces prefixes.
@@ -96,11 +103,8 @@ impl World {
     }
 }
 
-fn connect(rib: &Rib, name: &str, n: u8) -> PeerId {
-    let (address, asn) = (
-        IpAddr::V4(Ipv4Addr::new(127, 0, 0, n)),
-        Asn(20_000 + u32::from(n)),
-    );
+fn connect(rib: &Rib, name: &str, n: u8, asn: Asn) -> PeerId {
+    let address = IpAddr::V4(Ipv4Addr::new(127, 0, 0, n));
     let import = ImportPolicy::new(ImportSettings {
         local_asn: Asn(199_000),
         peer_asn: asn,

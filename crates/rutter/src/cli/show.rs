@@ -118,6 +118,7 @@ Examples:
   rutter show routes --advertised-to AS64511
   rutter show routes --advertised-to AS64511 --withheld --why communities
   rutter show routes --advertised-to AS64511 --count
+  rutter show routes --advertised-to all --count
   rutter show routes --best --json | jq -r '[.prefix, .peer.asn] | @tsv'";
 
 /// The help of `rutter show rejected`, with all reasons in lines of at most 96 characters.
