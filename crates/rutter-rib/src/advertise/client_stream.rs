@@ -57,7 +57,7 @@ pub struct ClientStream {
     writer: MessageWriter,
 }
 
-/// What a client is sent of a slice of the table.
+/// The announcements and withdrawals of a slice of the table for one client.
 struct ReadSlice {
     ipv4: SortedLines<Ipv4Prefix>,
     ipv6: SortedLines<Ipv6Prefix>,
