@@ -236,18 +236,37 @@ impl Rib {
     }
 
     /// Does some of the work that nobody waits for, about a tenth of a millisecond. It moves entries of an index that
-    /// grows while no more prefixes come. It frees destinations without routes after the last client has caught up, and
-    /// some memory that was discarded.
+    /// grows while no more prefixes come. It frees destinations without routes after the last client has caught up, some
+    /// memory that was discarded, and the audiences of sets that are gone.
     pub fn tidy(&self) {
+        if self.store.take_freed() {
+            self.topology.write().audiences.begin_search();
+            self.leftovers.note();
+        }
         if !self.leftovers.take() {
             return;
         }
         let steps = (SLICE_STEPS / self.shards.len()).max(1);
         let left = self.shards.iter().map(|shard| shard.lock().tidy(steps));
-        let left = left.fold(false, |all, one| all | one);
+        let left = left.fold(self.search_unused_audiences(), |all, one| all | one);
         if self.leftovers.free_some() || left {
             self.leftovers.note();
         }
+    }
+
+    /// Goes on with a search for unused audiences. Returns whether it has not ended.
+    fn search_unused_audiences(&self) -> bool {
+        let is_complete = {
+            let topology = self.topology.read();
+            if !topology.audiences.is_searching() {
+                return false;
+            }
+            topology.audiences.scan_some(&self.store, SLICE_STEPS)
+        };
+        if is_complete {
+            self.topology.write().audiences.free_some();
+        }
+        true
     }
 
     /// Encodes the records that commits left. Returns `true` when streams may have new messages: wake the threads

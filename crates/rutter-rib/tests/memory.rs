@@ -107,6 +107,72 @@ fn not_to(asn: u16) -> Vec<u8> {
     block.with(0xc0, code::COMMUNITIES, &[0, 0, high, low]).0
 }
 
+/// Attributes with the action communities `0:asn` of 800 ASes.
+fn not_to_many(number: u16) -> Vec<u8> {
+    let asns = (0..800).map(|asn| number + asn).map(u16::to_be_bytes);
+    let value: Vec<u8> = asns.flat_map(|[high, low]| [0, 0, high, low]).collect();
+    Block::new(&[7]).with(0xd0, code::COMMUNITIES, &value).0
+}
+
+/// The number of audiences, and their bytes.
+fn audiences(lab: &Lab) -> (u64, u64) {
+    let rows = lab.rib.memory();
+    let row = rows.iter().find(|row| row.what.starts_with("audiences"));
+    row.map_or((0, 0), |row| (row.count, row.bytes))
+}
+
+/// What long lists of action communities ask for is counted, and charged to the neighbor that sent them.
+#[test]
+fn the_lists_of_audiences_are_charged() {
+    let mut lab = Lab::new(&[(CLIENT, 1), (CLIENT, 2), (CLIENT, 3)]);
+    for number in 0..100 {
+        lab.announce(0, &not_to_many(number), &format!("10.0.{number}.0/24"));
+    }
+    let lists = 100 * 800 * 4;
+    let (count, bytes) = audiences(&lab);
+    assert!(count == 101 && bytes > lists, "{count}, {bytes}");
+    let of_sets = set_bytes(&lab) + 100 * ROUTE_BYTES;
+    let [of_sender, ..] = charged(&lab);
+    let of_audiences = of_sender - of_sets;
+    assert!(
+        of_audiences > lists && of_audiences <= bytes,
+        "{of_audiences}"
+    );
+    // Another set with the same list charges the one that announces it.
+    let other = Block(not_to_many(0)).with(0xc0, code::LARGE_COMMUNITIES, &[9; 12]);
+    lab.announce(1, &other.0, "10.1.0.0/24");
+    let [_, of_second, _] = charged(&lab);
+    assert!(of_second > 800 * 4 * 2, "{of_second}");
+    // The neighbor is gone, and another one has its id.
+    end(&mut lab, 1);
+    lab.rib.remove_neighbor(PeerId(1));
+    assert_eq!(charged(&lab)[1], 0);
+}
+
+/// The audiences of sets that are gone go although no more routes come.
+#[test]
+fn unused_audiences_are_given_back_in_quiet_times() {
+    let mut lab = Lab::new(&[(CLIENT, 1), (CLIENT, 2), (CLIENT, 3)]);
+    for number in 0..500 {
+        let prefix = format!("10.{}.{}.0/24", number / 256, number % 256);
+        lab.announce(0, &not_to_many(number), &prefix);
+    }
+    lab.announce(1, &not_to_many(7), "11.0.0.0/24");
+    end(&mut lab, 0);
+    assert_eq!(audiences(&lab).0, 501);
+    let mut turns = 0;
+    while {
+        lab.rib.tidy();
+        lab.rib.has_leftovers()
+    } {
+        turns += 1;
+    }
+    assert!((500 / 16..200).contains(&turns), "{turns}");
+    let (count, bytes) = audiences(&lab);
+    assert!(count == 2 && bytes < 128 * 1024, "{count}, {bytes}");
+    assert_eq!(charged(&lab)[0], 0);
+}
+
 /// A peer may ask for another audience with every route. Unused ones go, in steps.
 #[test]
 fn unused_audiences_are_used_again() {
@@ -114,9 +180,7 @@ fn unused_audiences_are_used_again() {
     for number in 0..20_000_u32 {
         lab.announce(0, &not_to(number as u16), "10.0.0.0/24");
     }
-    let rows = lab.rib.memory();
-    let audiences = rows.iter().find(|row| row.what.starts_with("audiences"));
-    let count = audiences.map_or(0, |row| row.count);
+    let (count, _) = audiences(&lab);
     assert!(count < 3_000, "{count}");
     // They still serve the clients: AS2 is left out.
     lab.received(PeerId(1));

@@ -18,6 +18,7 @@ use triomphe::ThinArc;
 
 use crate::PeerId;
 use crate::adj_rib_in::charges::{Charges, NOBODY};
+use crate::adj_rib_in::freed_sets::FreedSets;
 use crate::allocation::allocated;
 use crate::peer_set::PeerSet;
 
@@ -315,6 +316,7 @@ pub(crate) struct AttrStore {
     /// Drawn from the table's seed. With the public secrets of rapidhash a peer could choose bytes that cancel the seed.
     secrets: RapidSecrets,
     charges: Charges,
+    freed: FreedSets,
 }
 
 #[derive(Default)]
@@ -326,12 +328,13 @@ struct Stripe {
 
 impl Stripe {
     /// Drops unused sets.
-    fn sweep(&mut self, charges: &Charges) {
+    fn sweep(&mut self, charges: &Charges, freed: &FreedSets) {
         let bytes = &mut self.bytes;
         self.sets.retain(|set| {
             let used = !set.is_unused();
             if !used {
                 *bytes -= set.heap_size();
+                freed.count(set.audience(), set.heap_size());
                 charges.subtract(set.owner(), set.charge());
             }
             used
@@ -346,7 +349,14 @@ impl AttrStore {
             may_have_unused: (0..STRIPES).map(|_| AtomicBool::new(false)).collect(),
             secrets: RapidSecrets::seed(seed),
             charges: Charges::default(),
+            freed: FreedSets::default(),
         }
+    }
+
+    /// As [`FreedSets::take_enough`].
+    pub fn take_freed(&self) -> bool {
+        let sets = || (0..STRIPES).map(|stripe| self.sets_of_stripe(stripe)).sum();
+        self.freed.take_enough(sets)
     }
 
     fn hash(&self, block: &[u8], mp_next_hop: &[u8]) -> ShortHash {
@@ -372,7 +382,7 @@ impl AttrStore {
         let is_full = stripe.sets.len() == stripe.sets.capacity();
         if is_full && self.may_have_unused[number].swap(false, Ordering::Relaxed) {
             // Before the table grows.
-            stripe.sweep(&self.charges);
+            stripe.sweep(&self.charges, &self.freed);
         }
         let Stripe { sets, bytes } = &mut *stripe;
         let entry = sets.entry(
@@ -435,6 +445,7 @@ impl AttrStore {
             entry.remove();
             let size = set.heap_size();
             stripe.bytes -= size;
+            self.freed.count(set.audience(), size);
             self.charges.subtract(set.owner(), set.charge());
         }
     }
@@ -443,7 +454,7 @@ impl AttrStore {
     pub fn shrink(&self) {
         for stripe in &self.stripes {
             let mut stripe = stripe.lock();
-            stripe.sweep(&self.charges);
+            stripe.sweep(&self.charges, &self.freed);
             let sets = &mut stripe.sets;
             if sets.capacity() > 4 * sets.len().max(16) {
                 sets.shrink_to(0, AttrSet::hash);
@@ -463,7 +474,7 @@ impl AttrStore {
             return false;
         };
         let mut stripe = place.lock();
-        stripe.sweep(&self.charges);
+        stripe.sweep(&self.charges, &self.freed);
         stripe.sets.iter().for_each(visit);
         true
     }

@@ -6,6 +6,7 @@ pub(crate) mod charges;
 pub(crate) mod class_table;
 pub(crate) mod edit;
 pub(crate) mod epochs;
+pub(crate) mod freed_sets;
 pub(crate) mod index_growth;
 pub(crate) mod later_checks;
 pub(crate) mod leftovers;

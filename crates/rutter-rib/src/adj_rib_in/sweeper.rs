@@ -87,6 +87,8 @@ struct WalkPosition {
     id: Id,
     /// After all families: the stripe of the attribute store.
     stripe: usize,
+    /// After all stripes: the chunk of audiences.
+    chunk: usize,
 }
 
 impl Sweeper {
@@ -203,8 +205,25 @@ impl Sweeper {
         !charged.is_empty() && rib.store.disown(stripe, &charged)
     }
 
+    /// The same for what action communities ask for.
+    fn disown_audiences(&mut self, rib: &Rib) -> bool {
+        let leaving = self.current.leaving.iter().copied();
+        let charged: PeerSet = {
+            let audiences = &rib.topology.read().audiences;
+            leaving
+                .filter(|peer| audiences.charged(*peer) > 0)
+                .collect()
+        };
+        if charged.is_empty() {
+            return false;
+        }
+        let chunk = self.position.chunk;
+        self.position.chunk += 1;
+        rib.topology.write().audiences.disown(chunk, &charged)
+    }
+
     fn finish(&mut self, rib: &Rib) {
-        if self.disown_sets(rib) {
+        if self.disown_sets(rib) || self.disown_audiences(rib) {
             return;
         }
         let mut topology = rib.topology.write();

@@ -1,11 +1,9 @@
 //! All audiences in use. Each is found by what action communities ask for, and resolved to peers when a route first needs
 //! it after a neighbor was added or removed: neither costs a walk, over the neighbors or over the audiences.
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use hashbrown::HashTable;
 use rutter_net::Asn;
 use rutter_policy::{AudienceSpec, ExportPolicy};
 use rutter_wire::attr::Attributes;
@@ -14,8 +12,11 @@ use crate::PeerId;
 use crate::adj_rib_in::attr_set::{AttrSet, AttrStore};
 use crate::adj_rib_in::leftovers::{Discarded, Leftovers};
 use crate::advertise::audience::{Audience, Outcome};
+use crate::advertise::audience_search::Search;
+use crate::advertise::audience_specs::{AudienceSpecs, CHUNK, place};
 use crate::advertise::members::{Client, Members};
 use crate::allocation::allocated;
+use crate::peer_set::PeerSet;
 
 /// The index of the audience of everybody.
 pub(crate) const EVERYONE: u32 = 0;
@@ -25,7 +26,7 @@ pub(crate) struct Audiences {
     policy: Arc<ExportPolicy>,
     members: Members,
     everyone: Audience,
-    specs: Specs,
+    specs: AudienceSpecs,
     /// By number, in chunks like those of `specs`.
     resolved: Vec<OnceLock<Resolved>>,
     /// About the bytes of the sets of peers of the resolved ones.
@@ -52,28 +53,6 @@ impl Discarded for Resolved {
     }
 }
 
-/// The audiences of a chunk.
-const CHUNK: usize = 256;
-
-fn place(number: u32) -> (usize, usize) {
-    let number = number as usize;
-    (number / CHUNK, number % CHUNK)
-}
-
-/// A search for audiences that no attribute set uses, in steps.
-struct Search {
-    /// The next part of the attribute store.
-    next: usize,
-    /// By number of the audience.
-    is_used: Vec<bool>,
-    /// The attribute sets seen so far.
-    sets: usize,
-    /// The attribute sets that the calls since the last part may look at.
-    allowance: usize,
-    /// After all parts: the next audience to free if it is unused.
-    freed_to: usize,
-}
-
 /// The attribute sets that a call of a search may look at, on average. Each is a cache miss, and a peer may cause a call with
 /// every UPDATE.
 const SETS_A_CALL: usize = 16;
@@ -91,7 +70,7 @@ impl Audiences {
             policy,
             members: Members::default(),
             everyone: Audience::everyone(),
-            specs: Specs::default(),
+            specs: AudienceSpecs::default(),
             resolved: Vec::new(),
             heap: AtomicUsize::new(0),
             most: MOST,
@@ -113,8 +92,8 @@ impl Audiences {
     pub fn unresolved_copy(&self) -> Self {
         Audiences {
             members: self.members.clone(),
-            specs: self.specs.clone(),
-            resolved: self.specs.chunks.iter().map(|_| OnceLock::new()).collect(),
+            specs: self.specs.copy_by_number(),
+            resolved: (0..self.specs.chunks()).map(|_| OnceLock::new()).collect(),
             ..Audiences::new(Arc::clone(&self.policy), &self.leftovers)
         }
     }
@@ -135,62 +114,75 @@ impl Audiences {
         (self.specs.bytes() + resolved + self.heap.load(Ordering::Relaxed)) as u64
     }
 
+    /// The bytes of specifications that a neighbor is charged for.
+    pub fn charged(&self, owner: PeerId) -> u64 {
+        self.specs.charged(owner)
+    }
+
+    /// Charges nobody any more for the specifications of some neighbors in one chunk. Returns `false` if there is no such
+    /// chunk.
+    pub fn disown(&mut self, chunk: usize, owners: &PeerSet) -> bool {
+        if let Some(search) = &self.search {
+            search.disown(chunk * CHUNK..(chunk + 1) * CHUNK, owners);
+        }
+        self.specs.disown(chunk, owners)
+    }
+
     /// Searches for unused audiences if there are many: a peer may ask for another with every route. A call looks at one
     /// part of the attribute store, or at nothing where the parts are large; later calls free some audiences each. The
     /// next search comes when it costs little per audience.
     pub fn search_unused(&mut self, store: &AttrStore) {
-        if self.search.is_none() && self.specs.count() >= self.most {
-            self.search = Some(Search {
-                next: 0,
-                is_used: vec![false; self.specs.end()],
-                sets: 0,
-                allowance: 0,
-                freed_to: 0,
-            });
+        if self.specs.count() >= self.most {
+            self.begin_search();
         }
+        if self.scan_some(store, SETS_A_CALL) {
+            self.free_some();
+        }
+    }
+
+    /// Begins a search unless one goes on.
+    pub fn begin_search(&mut self) {
+        let end = self.specs.end();
+        self.search.get_or_insert_with(|| Search::new(end));
+    }
+
+    /// Returns whether a search goes on.
+    pub fn is_searching(&self) -> bool {
+        self.search.is_some()
+    }
+
+    /// Goes on with a search: looks at some attribute sets, about `allowance` a call. Returns whether all were seen, and
+    /// [`Audiences::free_some`] is due.
+    pub fn scan_some(&self, store: &AttrStore, allowance: usize) -> bool {
+        let search = self.search.as_ref();
+        search.is_some_and(|search| search.scan_some(store, allowance))
+    }
+
+    /// Ends a search whose scan is complete: looks at some audiences, and frees the unused ones.
+    pub fn free_some(&mut self) {
         let Some(mut search) = self.search.take() else {
             return;
         };
-        if search.freed_to > 0 {
-            return self.free_some(search);
-        }
-        search.allowance += SETS_A_CALL;
-        if store.sets_of_stripe(search.next) > search.allowance {
-            self.search = Some(search);
+        let Some(audiences) = search.next_users(FREED_A_CALL) else {
+            self.most = MOST.max(2 * self.specs.count()).max(search.sets() / 16);
             return;
-        }
-        search.allowance = 0;
-        let has_part = store.visit_stripe(search.next, |set| {
-            search.sets += 1;
-            if let Some(is_used) = search.is_used.get_mut(set.audience() as usize) {
-                *is_used = true;
+        };
+        for (number, user) in audiences {
+            match user {
+                // The set for which it was charged may be gone, and the neighbor, too.
+                Some(user) => self.specs.change_owner(number, user),
+                None => self.free(number),
             }
-        });
-        search.next += 1;
-        if !has_part {
-            // The first is that of everybody.
-            search.freed_to = 1;
         }
         self.search = Some(search);
     }
 
-    /// Looks at some audiences, and frees the unused ones.
-    fn free_some(&mut self, mut search: Search) {
-        let from = search.freed_to;
-        let end = search.is_used.len().min(from + FREED_A_CALL);
-        for number in (from..end).filter(|number| !search.is_used[*number]) {
-            let number = number as u32;
-            self.specs.remove(number);
-            let (chunk, at) = place(number);
-            let chunk = self.resolved.get_mut(chunk).and_then(OnceLock::get_mut);
-            if let Some(audience) = chunk.and_then(|chunk| chunk.0[at].take()) {
-                self.heap.fetch_sub(audience.heap(), Ordering::Relaxed);
-            }
-        }
-        search.freed_to = end;
-        match end < search.is_used.len() {
-            true => self.search = Some(search),
-            false => self.most = MOST.max(2 * self.specs.count()).max(search.sets / 16),
+    fn free(&mut self, number: u32) {
+        self.specs.remove(number);
+        let (chunk, at) = place(number);
+        let chunk = self.resolved.get_mut(chunk).and_then(OnceLock::get_mut);
+        if let Some(audience) = chunk.and_then(|chunk| chunk.0[at].take()) {
+            self.heap.fetch_sub(audience.heap(), Ordering::Relaxed);
         }
     }
 
@@ -248,23 +240,24 @@ impl Audiences {
 
     /// Computes and stores the audience of a set, whatever the number of neighbors and audiences.
     pub fn assign(&mut self, set: &AttrSet) {
-        let attributes = set.attributes();
-        if self.policy.advertises_unchanged(&attributes) {
-            return set.set_audience(EVERYONE);
+        match self.policy.advertises_unchanged(&set.attributes()) {
+            true => set.set_audience(EVERYONE),
+            false => self.assign_spec(set, self.policy.audience(&set.attributes())),
         }
-        let spec = self.policy.audience(&attributes);
+    }
+
+    /// Stores the audience of a set for which the policy has determined `spec`.
+    pub fn assign_spec(&mut self, set: &AttrSet, spec: AudienceSpec) {
         if self.is_plain(set, &spec) {
             return set.set_audience(EVERYONE);
         }
-        let number = self.specs.number_of(spec);
+        let number = self.specs.number_of(spec, set.owner());
         self.resolved
-            .resize_with(self.specs.chunks.len(), OnceLock::new);
-        if let Some(search) = &mut self.search
-            && let Some(is_used) = search.is_used.get_mut(number as usize)
-        {
-            *is_used = true;
-        }
+            .resize_with(self.specs.chunks(), OnceLock::new);
         set.set_audience(number);
+        if let Some(search) = &self.search {
+            search.mark(set);
+        }
     }
 
     /// Adds a neighbor. O(chunks of audiences).
@@ -341,108 +334,6 @@ fn named(spec: &AudienceSpec) -> Vec<Asn> {
     named
 }
 
-/// What action communities ask for, by number and by content.
-#[derive(Clone)]
-struct Specs {
-    /// In chunks, so that no new one moves all others. The place of number 0 stays empty.
-    chunks: Vec<Vec<Option<AudienceSpec>>>,
-    /// The numbers by content, in parts, so that none takes long to grow. The hash has a secret key.
-    parts: Vec<HashTable<u32>>,
-    hasher: RandomState,
-    /// The numbers that are free.
-    free: Vec<u32>,
-    count: usize,
-}
-
-/// The parts of the index: where there are a million audiences, a part grows in less than a millisecond.
-const PARTS: usize = 1_024;
-
-impl Default for Specs {
-    fn default() -> Self {
-        let mut first = Vec::with_capacity(CHUNK);
-        first.push(None);
-        Specs {
-            chunks: vec![first],
-            parts: Vec::new(),
-            hasher: RandomState::new(),
-            free: Vec::new(),
-            count: 0,
-        }
-    }
-}
-
-impl Specs {
-    fn count(&self) -> usize {
-        self.count
-    }
-
-    /// All numbers are below this.
-    fn end(&self) -> usize {
-        let full = (self.chunks.len() - 1) * CHUNK;
-        full + self.chunks.last().map_or(0, Vec::len)
-    }
-
-    fn get(&self, number: u32) -> Option<&AudienceSpec> {
-        let (chunk, at) = place(number);
-        self.chunks.get(chunk)?.get(at)?.as_ref()
-    }
-
-    fn bytes(&self) -> usize {
-        let chunks = self.chunks.len() * allocated(CHUNK * size_of::<Option<AudienceSpec>>());
-        chunks + self.parts.len() * size_of::<HashTable<u32>>() + self.end() * INDEX_ENTRY
-    }
-
-    /// Returns the number of a spec, a new one if it is not known.
-    fn number_of(&mut self, spec: AudienceSpec) -> u32 {
-        self.parts.resize_with(PARTS, HashTable::new);
-        let hash = self.hasher.hash_one(&spec);
-        let part = &self.parts[part_of(hash)];
-        if let Some(number) = part.find(hash, |number| self.get(*number) == Some(&spec)) {
-            return *number;
-        }
-        let number = self.free.pop().unwrap_or_else(|| self.new_number());
-        let (chunk, at) = place(number);
-        self.chunks[chunk][at] = Some(spec);
-        self.count += 1;
-        let (chunks, hasher) = (&self.chunks, &self.hasher);
-        self.parts[part_of(hash)].insert_unique(hash, number, |number| {
-            let (chunk, at) = place(*number);
-            hasher.hash_one(chunks[chunk][at].as_ref().expect("a number in the index"))
-        });
-        number
-    }
-
-    fn new_number(&mut self) -> u32 {
-        let number = self.end();
-        if number.is_multiple_of(CHUNK) {
-            self.chunks.push(Vec::with_capacity(CHUNK));
-        }
-        self.chunks[number / CHUNK].push(None);
-        number as u32
-    }
-
-    fn remove(&mut self, number: u32) {
-        let (chunk, at) = place(number);
-        let Some(spec) = self.chunks[chunk][at].take() else {
-            return;
-        };
-        let hash = self.hasher.hash_one(&spec);
-        let entry = self.parts[part_of(hash)].find_entry(hash, |other| *other == number);
-        if let Ok(entry) = entry {
-            entry.remove();
-        }
-        self.free.push(number);
-        self.count -= 1;
-    }
-}
-
-/// The bytes of an entry of the index, with its share of free places.
-const INDEX_ENTRY: usize = 8;
-
-fn part_of(hash: u64) -> usize {
-    (hash >> 32) as usize % PARTS
-}
-
 #[cfg(test)]
 mod tests {
     use rutter_policy::ExportSettings;
@@ -475,8 +366,8 @@ mod tests {
 
     /// Adds the audience of all but one AS and returns its number.
     fn add(audiences: &mut Audiences, asn: u32) -> u32 {
-        let number = audiences.specs.number_of(all_but(asn));
-        let chunks = audiences.specs.chunks.len();
+        let number = audiences.specs.number_of(all_but(asn), NOBODY);
+        let chunks = audiences.specs.chunks();
         audiences.resolved.resize_with(chunks, OnceLock::new);
         number
     }
@@ -495,7 +386,7 @@ mod tests {
             let Some(search) = &audiences.search else {
                 break;
             };
-            assert!(search.sets <= calls * SETS_A_CALL, "{calls} calls");
+            assert!(search.sets() <= calls * SETS_A_CALL, "{calls} calls");
         }
         let parts = 64;
         assert!(calls <= sets.len() / SETS_A_CALL + parts + 2, "{calls}");

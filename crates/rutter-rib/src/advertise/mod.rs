@@ -1,6 +1,8 @@
 //! The advertised routes: which of them each client receives, and the messages that announce them.
 
 pub(crate) mod audience;
+mod audience_search;
+mod audience_specs;
 pub(crate) mod audiences;
 pub(crate) mod catch_up;
 pub(crate) mod client_stream;

@@ -130,8 +130,9 @@ impl Rib {
         counts.sum::<usize>() as u64
     }
 
-    /// The bytes that a neighbor is charged for: its attribute sets, and an upper bound for its routes, those that wait to
-    /// be removed included. Equal sets are charged once, to the neighbor that announced them last.
+    /// The bytes that a neighbor is charged for: its attribute sets with what their action communities ask for, and an upper
+    /// bound for its routes, those that wait to be removed included. What neighbors share is charged once, to the one that
+    /// announced it last.
     pub fn peer_memory(&self, peer: PeerId) -> u64 {
         self.topology.read().memory_of(peer, &self.store)
     }
@@ -208,6 +209,7 @@ impl Topology {
         routes(Family::Ipv4Unicast, route_bytes::<Ipv4Prefix>())
             + routes(Family::Ipv6Unicast, route_bytes::<Ipv6Prefix>())
             + store.charged(peer)
+            + self.audiences.charged(peer)
     }
 }
 

@@ -144,15 +144,23 @@ impl Topology {
 impl Rib {
     /// Computes the audience of a set.
     pub(crate) fn assign_audience(&self, set: &AttrSet, attributes: &Attributes<'_>) {
-        let topology = self.topology.read();
-        if topology.audiences.is_everyone(attributes) {
-            set.set_audience(EVERYONE);
-            return;
-        }
-        drop(topology);
+        let policy = {
+            let topology = self.topology.read();
+            if topology.audiences.is_everyone(attributes) {
+                set.set_audience(EVERYONE);
+                return;
+            }
+            Arc::clone(topology.audiences.policy())
+        };
+        // A peer chooses the number of communities: others need not wait while they are sorted.
+        let spec = policy.audience(attributes);
         let mut topology = self.topology.write();
-        topology.audiences.assign(set);
-        topology.audiences.search_unused(&self.store);
+        let audiences = &mut topology.audiences;
+        match Arc::ptr_eq(audiences.policy(), &policy) {
+            true => audiences.assign_spec(set, spec),
+            false => audiences.assign(set),
+        }
+        audiences.search_unused(&self.store);
     }
 
     /// Replaces the exchange-wide action communities. Clients are sent only the destinations for which the new policy
