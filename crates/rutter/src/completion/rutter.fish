@@ -470,7 +470,7 @@ complete -c rutter -n "__fish_rutter_using_subcommand sql" -l server -d 'The col
 complete -c rutter -n "__fish_rutter_using_subcommand sql" -l user -d 'User name' -r
 complete -c rutter -n "__fish_rutter_using_subcommand sql" -l password -d 'The password, if the collector requires one' -r
 complete -c rutter -n "__fish_rutter_using_subcommand sql" -l tls-root -d 'Use TLS and verify the collector: this PEM file has its certificate, or the authority that' -r -F
-complete -c rutter -n "__fish_rutter_using_subcommand sql" -l mrt -d 'Query these MRT files: they become the tables `routes`, `best` and `peers`' -r -F
+complete -c rutter -n "__fish_rutter_using_subcommand sql" -l mrt -d 'Query these MRT files, folders, or - for standard input: they become the tables `routes`,' -r -F
 complete -c rutter -n "__fish_rutter_using_subcommand sql" -l history -d 'Query this archive of a collector: its tables are `events` and `snapshots`' -r -F
 complete -c rutter -n "__fish_rutter_using_subcommand sql" -l at -d 'The table as of this time, UTC: `routes`, and `events` up to then' -r
 complete -c rutter -n "__fish_rutter_using_subcommand sql" -l parquet -d 'Query Parquet files: each file or folder is a table with its name; may be repeated' -r -F

@@ -738,7 +738,7 @@ _arguments "${_arguments_options[@]}" : \
 '--user=[User name]: :_default' \
 '--password=[The password, if the collector requires one]: :_default' \
 '--tls-root=[Use TLS and verify the collector\: this PEM file has its certificate, or the authority that]: :_files' \
-'--mrt=[Query these MRT files\: they become the tables \`routes\`, \`best\` and \`peers\`]: :_files' \
+'--mrt=[Query these MRT files, folders, or - for standard input\: they become the tables \`routes\`,]: :_files' \
 '--history=[Query this archive of a collector\: its tables are \`events\` and \`snapshots\`]: :_files' \
 '--at=[The table as of this time, UTC\: \`routes\`, and \`events\` up to then]: :_default' \
 '--parquet=[Query Parquet files\: each file or folder is a table with its name; may be repeated]: :_files' \
