@@ -67,7 +67,7 @@ impl Route {
     }
 
     /// Without what only a table has.
-    fn as_printed(mut self) -> Self {
+    fn into_printed(mut self) -> Self {
         self.in_table = (String::new(), false);
         self
     }
@@ -215,7 +215,7 @@ fn load(name: &str, bytes: &[u8]) -> Vec<Route> {
     loader.finish();
     let (shown, asked) = (shown(&rib), asked(&rib));
     assert_eq!(shown, asked, "{name}");
-    let mut bare: Vec<Route> = shown.into_iter().map(Route::as_printed).collect();
+    let mut bare: Vec<Route> = shown.into_iter().map(Route::into_printed).collect();
     bare.sort();
     assert_eq!(bare, printed(bytes), "{name}");
     bare
@@ -406,7 +406,7 @@ fn show_and_sql_agree_on_every_bmp_stream_and_with_mrt_on_every_update() {
     for update in &updates {
         let peer = update.peer.to_string();
         let of_bmp = shown.iter().filter(|route| route.peer.0 == peer);
-        let mut of_bmp: Vec<Route> = of_bmp.cloned().map(Route::as_printed).collect();
+        let mut of_bmp: Vec<Route> = of_bmp.cloned().map(Route::into_printed).collect();
         of_bmp.sort();
         assert_eq!(
             of_bmp,
