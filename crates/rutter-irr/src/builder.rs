@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
 use crate::data::{IrrData, Member, MemberList};
-use crate::entry::{ANY_ORIGIN, IrrKind, IrrSourceId};
+use crate::entry::{IrrKind, IrrSourceId};
 use crate::family_table::{FamilyPrefix, FamilyTable};
 use crate::member_set::{SetInterner, SetRef};
 use crate::origin_table::OriginTable;
@@ -175,13 +175,7 @@ impl IrrBuilder {
         kind: IrrKind,
         source: IrrSourceId,
     ) {
-        assert!(kind.is_by_origin(), "{kind:?} belongs to a member");
-        if origin != ANY_ORIGIN {
-            let key = ObjectKey {
-                origin,
-                kind,
-                source,
-            };
+        if let Some(key) = ObjectKey::new(origin, kind, source) {
             self.objects.add(key, prefix);
         }
     }
@@ -198,13 +192,7 @@ impl IrrBuilder {
         kind: IrrKind,
         source: IrrSourceId,
     ) {
-        assert!(kind.is_by_origin(), "{kind:?} belongs to a member");
-        if origin != ANY_ORIGIN {
-            let key = ObjectKey {
-                origin,
-                kind,
-                source,
-            };
+        if let Some(key) = ObjectKey::new(origin, kind, source) {
             self.objects.add_shared(key, rows);
         }
     }

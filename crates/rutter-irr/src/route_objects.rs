@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rutter_net::Prefix;
 
 use crate::PackedRows;
-use crate::entry::{IrrKind, IrrSourceId};
+use crate::entry::{ANY_ORIGIN, IrrKind, IrrSourceId};
 use crate::family_table::FamilyPrefix;
 use crate::raw_entry::RawEntry;
 
@@ -15,6 +15,22 @@ pub(crate) struct ObjectKey {
     pub origin: u32,
     pub kind: IrrKind,
     pub source: IrrSourceId,
+}
+
+impl ObjectKey {
+    /// `None` where the rows name no origin.
+    ///
+    /// # Panics
+    /// If the kind belongs to a member.
+    pub fn new(origin: u32, kind: IrrKind, source: IrrSourceId) -> Option<Self> {
+        assert!(kind.is_by_origin(), "{kind:?} belongs to a member");
+        let key = ObjectKey {
+            origin,
+            kind,
+            source,
+        };
+        (origin != ANY_ORIGIN).then_some(key)
+    }
 }
 
 /// All rows, in order of their keys. Rows that did not change are the same object as in former data.
