@@ -22,7 +22,7 @@ pub struct Metric {
     pub help: &'static str,
 }
 
-/// Renders all metrics in the text exposition format 0.0.4. Those that need a walk over the table are of the last count.
+/// Renders all metrics in the text exposition format 0.0.4. Numbers that need a walk over the table are of the last count.
 pub fn render(backend: &dyn Backend, counts: &TableCounts) -> String {
     let mut page = Page::default();
     let unmarked = backend.rib().unmarked_verdicts();

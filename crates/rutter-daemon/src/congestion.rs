@@ -18,8 +18,8 @@ pub(crate) struct Congestion {
 const CHECK_MS: u64 = 20;
 
 impl Congestion {
-    /// Updates the state from the table. Returns whether this thread has checked its lagging clients: then it must write to
-    /// all, so that those that left the log discard it, and the other threads, which may sleep, must do the same.
+    /// Updates the state from the table. Returns whether this thread has checked its lagging clients. If so, it must
+    /// write to all of them: clients that left the log discard it then. Other threads, which may sleep, must do the same.
     pub(crate) fn update(&mut self, shared: &Shared, peers: &mut ThreadPeers, now_ms: u64) -> bool {
         let rib = &shared.rib;
         let has_long_log = rib.has_long_log();

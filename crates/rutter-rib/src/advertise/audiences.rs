@@ -1,5 +1,5 @@
-//! All audiences in use. Each is found by what action communities ask for, and resolved to peers when a route first needs
-//! it after a neighbor was added or removed: neither costs a walk, over the neighbors or over the audiences.
+//! All audiences in use. Each is found by what action communities ask for. It is resolved to peers when a route first
+//! needs it after a neighbor was added or removed. Neither costs a walk over the neighbors or the audiences.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};

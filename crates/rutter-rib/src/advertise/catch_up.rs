@@ -62,8 +62,8 @@ impl CatchUp {
         }
     }
 
-    /// Begins a change from a style to another and marks all destinations. Of those that are not marked before, the
-    /// client holds the present routes in the former style. What it holds of the others is uncertain.
+    /// Begins a change from a style to another and marks all destinations. The client holds the
+    /// present routes of destinations without a mark, in the former style. Its routes of the others are uncertain.
     pub fn restyle(&mut self, former: &Style, ends: PerFamily<Id>) {
         for family in Family::ALL {
             if let Some(dirty) = &mut self.dirty[family] {

@@ -247,8 +247,8 @@ impl Scope<'_> {
         }
     }
 
-    /// Calls `each` with the reasons why these clients are not sent a route, and with the clients for each: one of them is
-    /// [`Scope::withheld`] or, for a client that might receive the route, the limit on paths.
+    /// Calls `each` with the reasons why these clients are not sent a route, and with the clients for each. A reason is
+    /// that of [`Scope::withheld`], or the limit on paths for a client that might receive the route.
     pub fn withheld_from(
         &self,
         rules: Rules,

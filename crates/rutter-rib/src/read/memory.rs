@@ -130,9 +130,9 @@ impl Rib {
         counts.sum::<usize>() as u64
     }
 
-    /// The bytes that a neighbor is charged for: its attribute sets with what their action communities ask for, and an upper
-    /// bound for its routes, those that wait to be removed included. What neighbors share is charged once, to the one that
-    /// announced it last.
+    /// The bytes that a neighbor is charged for: its attribute sets, the audiences of their action communities, and an upper
+    /// bound for its routes. Routes that wait to be removed count. Neighbors share sets: the last one to announce a set is
+    /// charged for it.
     pub fn peer_memory(&self, peer: PeerId) -> u64 {
         self.topology.read().memory_of(peer, &self.store)
     }
