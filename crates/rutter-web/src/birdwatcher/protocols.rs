@@ -3,8 +3,8 @@
 use rutter_api::{Backend, FamilyRow, Line, PeerRow, Request, SessionRow, SessionState};
 use serde_json::{Map, Value, json};
 
-use super::sessions::{PIPE, PROTOCOL, TABLE, base_name};
 use super::iso_long;
+use super::sessions::{PIPE, PROTOCOL, TABLE, base_name};
 use crate::json_page::rows;
 
 /// The tables of all accepted routes: both families, IPv4, IPv6.
