@@ -479,6 +479,12 @@ impl AttrStore {
         true
     }
 
+    /// The sets in one stripe, `None` if there is no such stripe. Release each.
+    pub fn sets_of(&self, stripe: usize) -> Option<Vec<AttrSet>> {
+        let stripe = self.stripes.get(stripe)?.lock();
+        Some(stripe.sets.iter().cloned().collect())
+    }
+
     /// Calls `visit` for each set; it may miss new ones.
     pub fn for_each(&self, mut visit: impl FnMut(&AttrSet)) {
         for stripe in &self.stripes {

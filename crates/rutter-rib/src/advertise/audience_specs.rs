@@ -5,24 +5,26 @@ use std::sync::Arc;
 
 use hashbrown::HashTable;
 use rutter_net::Asn;
-use rutter_policy::AudienceSpec;
+use rutter_policy::{AudienceSpec, ExportPolicy};
 
 use crate::PeerId;
+use crate::adj_rib_in::attr_set::AttrSet;
 use crate::adj_rib_in::charges::{Charges, NOBODY};
+use crate::advertise::audiences::EVERYONE;
 use crate::allocation::allocated;
 use crate::peer_set::PeerSet;
 
 /// The audiences of a chunk.
-pub(super) const CHUNK: usize = 256;
+pub(crate) const CHUNK: usize = 256;
 
 /// The chunk of a number, and the place in it.
-pub(super) fn place(number: u32) -> (usize, usize) {
+pub(crate) fn place(number: u32) -> (usize, usize) {
     let number = number as usize;
     (number / CHUNK, number % CHUNK)
 }
 
 /// All specifications in use, by number and by content. Number 0 is never given out.
-pub(super) struct AudienceSpecs {
+pub(crate) struct AudienceSpecs {
     /// In chunks, so that no new one moves all others. The place of number 0 stays empty.
     chunks: Vec<Vec<Option<Held>>>,
     /// The numbers by content, in parts, so that none takes long to grow. The hash has a secret key.
@@ -114,6 +116,24 @@ impl AudienceSpecs {
     /// The bytes that a neighbor is charged for.
     pub fn charged(&self, owner: PeerId) -> u64 {
         self.charges.of(owner)
+    }
+
+    /// Returns the number of the audience of a set under a policy, and charges the neighbor that is charged for the set.
+    pub fn number_for(&mut self, set: &AttrSet, policy: &ExportPolicy) -> u32 {
+        let attributes = set.attributes();
+        match policy.advertises_unchanged(&attributes) {
+            true => EVERYONE,
+            false => self.number_with(set, policy, policy.audience(&attributes)),
+        }
+    }
+
+    /// The same where the policy has determined `spec`. A set whose action communities are scrubbed goes to nobody as it is.
+    pub fn number_with(&mut self, set: &AttrSet, policy: &ExportPolicy, spec: AudienceSpec) -> u32 {
+        let is_rewritten = || policy.scrub() && policy.removes_any(&set.attributes());
+        match spec.is_everyone() && !is_rewritten() {
+            true => EVERYONE,
+            false => self.number_of(spec, set.owner()),
+        }
     }
 
     /// Returns the number of a specification, a new one if it is not known, and charges `owner` for it.

@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use rutter_net::Asn;
 use rutter_policy::{AudienceSpec, ExportPolicy};
 use rutter_wire::attr::Attributes;
@@ -34,6 +35,8 @@ pub(crate) struct Audiences {
     /// The number of audiences above which unused ones are searched for.
     most: usize,
     search: Option<Search>,
+    /// The sets that got an audience lately, while another policy is prepared.
+    arrived: Option<Mutex<Vec<AttrSet>>>,
     leftovers: Arc<Leftovers>,
 }
 
@@ -75,15 +78,20 @@ impl Audiences {
             heap: AtomicUsize::new(0),
             most: MOST,
             search: None,
+            arrived: None,
             leftovers: Arc::clone(leftovers),
         }
     }
 
-    /// No audiences, for the same neighbors under another policy.
-    pub fn under(&self, policy: Arc<ExportPolicy>) -> Self {
-        let mut audiences = Audiences::new(policy, &self.leftovers);
+    /// The same neighbors under another policy, with the audiences that it determines.
+    pub fn under(&self, policy: Arc<ExportPolicy>, specs: AudienceSpecs) -> Self {
+        let mut audiences = Audiences {
+            resolved: (0..specs.chunks()).map(|_| OnceLock::new()).collect(),
+            specs,
+            ..Audiences::new(policy, &self.leftovers)
+        };
         for (peer, client) in self.members.iter() {
-            audiences.add_peer(peer, client);
+            audiences.members.add(peer, client, &audiences.policy);
         }
         audiences
     }
@@ -232,32 +240,52 @@ impl Audiences {
         self.policy.advertises_unchanged(attributes)
     }
 
-    /// Returns whether a set goes to everybody as it is. A set whose action communities are scrubbed does not.
-    fn is_plain(&self, set: &AttrSet, spec: &AudienceSpec) -> bool {
-        let rewritten = self.policy.scrub() && self.policy.removes_any(&set.attributes());
-        spec.is_everyone() && !rewritten
-    }
-
     /// Computes and stores the audience of a set, whatever the number of neighbors and audiences.
     pub fn assign(&mut self, set: &AttrSet) {
-        match self.policy.advertises_unchanged(&set.attributes()) {
-            true => set.set_audience(EVERYONE),
-            false => self.assign_spec(set, self.policy.audience(&set.attributes())),
-        }
+        let number = self.specs.number_for(set, &self.policy);
+        self.store_number(set, number);
     }
 
     /// Stores the audience of a set for which the policy has determined `spec`.
     pub fn assign_spec(&mut self, set: &AttrSet, spec: AudienceSpec) {
-        if self.is_plain(set, &spec) {
-            return set.set_audience(EVERYONE);
-        }
-        let number = self.specs.number_of(spec, set.owner());
+        let number = self.specs.number_with(set, &self.policy, spec);
+        self.store_number(set, number);
+    }
+
+    fn store_number(&mut self, set: &AttrSet, number: u32) {
         self.resolved
             .resize_with(self.specs.chunks(), OnceLock::new);
         set.set_audience(number);
         if let Some(search) = &self.search {
             search.mark(set);
         }
+        self.note_arrival(set);
+    }
+
+    /// From now on keeps the sets that get an audience, until another policy comes into force.
+    pub fn watch_arrivals(&mut self) {
+        self.arrived = Some(Mutex::default());
+    }
+
+    /// A set got an audience.
+    pub fn note_arrival(&self, set: &AttrSet) {
+        if let Some(arrived) = &self.arrived {
+            arrived.lock().push(set.clone());
+        }
+    }
+
+    /// The sets that got an audience since the last call. Release them.
+    pub fn take_arrived(&self) -> Vec<AttrSet> {
+        let arrived = self.arrived.as_ref();
+        arrived.map_or_else(Vec::new, |arrived| std::mem::take(&mut *arrived.lock()))
+    }
+
+    /// The bytes of the attributes of these sets.
+    pub fn arrived_bytes(&self) -> usize {
+        let arrived = self.arrived.as_ref();
+        arrived.map_or(0, |arrived| {
+            arrived.lock().iter().map(|set| set.block().len()).sum()
+        })
     }
 
     /// Adds a neighbor. O(chunks of audiences).

@@ -2,7 +2,7 @@
 
 pub(crate) mod audience;
 mod audience_search;
-mod audience_specs;
+pub(crate) mod audience_specs;
 pub(crate) mod audiences;
 pub(crate) mod catch_up;
 pub(crate) mod client_stream;

@@ -1,11 +1,8 @@
 //! Re-evaluation under another export policy, or with other options of clients: every attribute set gets its new
 //! audience, and a walk advertises the differences.
 
-use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
-use hashbrown::HashMap;
-use rapidhash::fast::RapidHasher;
 use rutter_net::{Ipv4Prefix, Ipv6Prefix};
 use rutter_policy::ExportPolicy;
 use rutter_wire::attr::Attributes;
@@ -24,6 +21,7 @@ use crate::advertise::audience::Audience;
 use crate::advertise::audiences::{Audiences, EVERYONE};
 use crate::advertise::recorder::Change;
 use crate::peer_set::PeerSet;
+use crate::reevaluate::export_preparation::{ExportPreparation, FormerNumbers};
 use crate::reevaluate::walk_progress::WalkProgress;
 use crate::topology::{Topology, client};
 use crate::{ClientOptions, Neighbor, PeerId};
@@ -32,7 +30,7 @@ use crate::{ClientOptions, Neighbor, PeerId};
 pub(crate) struct ExportTransition {
     /// By address, with the number of the former audience. A freed address may be reused for another set: then more
     /// is advertised than needed.
-    sets: HashMap<usize, u32, BuildHasherDefault<RapidHasher<'static>>>,
+    sets: FormerNumbers,
     former: Audiences,
     /// The two policies mark or change routes of a class differently.
     classes_differ: bool,
@@ -42,6 +40,16 @@ pub(crate) struct ExportTransition {
 }
 
 impl ExportTransition {
+    /// A transition between policies that treat these sets differently.
+    pub fn of_policies(sets: FormerNumbers, former: Audiences, classes_differ: bool) -> Self {
+        ExportTransition {
+            sets,
+            former,
+            classes_differ,
+            clients: None,
+        }
+    }
+
     /// The clients whose options changed, where the policy stays.
     pub fn clients(&self) -> Option<&PeerSet> {
         self.clients.as_ref()
@@ -64,27 +72,6 @@ impl ExportTransition {
 }
 
 impl Topology {
-    /// Replaces the action communities. Until [`Topology::export_transition`] is cleared, a change of a destination
-    /// with differing sets advertises it again.
-    fn replace_export(&mut self, rib: &Rib, export: Arc<ExportPolicy>) {
-        let now = self.audiences.under(Arc::clone(&export));
-        let former = std::mem::replace(&mut self.audiences, now);
-        let mut sets = HashMap::default();
-        rib.store.for_each(|set| {
-            if !export.has_same_effect(former.policy(), &set.attributes()) {
-                sets.insert(set.address(), set.audience());
-            }
-            self.audiences.assign(set);
-        });
-        let classes_differ = !export.has_same_class_effect(former.policy());
-        self.export_transition = Some(ExportTransition {
-            sets,
-            former,
-            classes_differ,
-            clients: None,
-        });
-    }
-
     /// Replaces the options of clients that audiences depend on. Returns whether some attribute set has another
     /// audience now: until [`Topology::export_transition`] is cleared, a change of a destination with such sets sends
     /// these clients the difference.
@@ -102,7 +89,7 @@ impl Topology {
         }
         let peers: Vec<PeerId> = changes.iter().map(|(peer, _)| *peer).collect();
         let differing = self.audiences.differing(&former, &peers);
-        let mut sets = HashMap::default();
+        let mut sets = FormerNumbers::default();
         if !differing.is_empty() {
             rib.store.for_each(|set| {
                 if differing.binary_search(&set.audience()).is_ok() {
@@ -148,6 +135,7 @@ impl Rib {
             let topology = self.topology.read();
             if topology.audiences.is_everyone(attributes) {
                 set.set_audience(EVERYONE);
+                topology.audiences.note_arrival(set);
                 return;
             }
             Arc::clone(topology.audiences.policy())
@@ -164,11 +152,12 @@ impl Rib {
     }
 
     /// Replaces the exchange-wide action communities. Clients are sent only the destinations for which the new policy
-    /// differs. O(attribute sets + destinations), in slices; updates of peers pass in between. `notify` is as in
+    /// differs. O(attribute sets + destinations). The sets are evaluated aside and the destinations visited in slices:
+    /// updates of peers pass. `notify` is as in
     /// [`Rib::replace_neighbors`].
     pub fn replace_export(&self, export: Arc<ExportPolicy>, mut notify: impl FnMut()) {
         let _one_at_a_time = self.export_replacement.lock();
-        self.topology.write().replace_export(self, export);
+        ExportPreparation::new(self, export).exchange(self);
         self.changed();
         self.finish_transition(&mut WalkProgress::new(self, &mut notify));
     }
@@ -198,7 +187,9 @@ impl Rib {
     fn finish_transition(&self, progress: &mut WalkProgress<'_>) {
         self.reevaluate_export::<Ipv4Prefix>(progress);
         self.reevaluate_export::<Ipv6Prefix>(progress);
-        self.topology.write().export_transition = None;
+        let ended = self.topology.write().export_transition.take();
+        // It takes long to free where peers sent many audiences.
+        drop(ended);
     }
 
     fn reevaluate_export<K: Stored>(&self, progress: &mut WalkProgress<'_>) {

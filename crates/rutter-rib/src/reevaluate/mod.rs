@@ -1,6 +1,7 @@
 //! Re-evaluation: after a policy or a neighbor's rank changed, a walk over the table applies it to the held routes.
 
 pub(crate) mod export;
+mod export_preparation;
 pub(crate) mod import;
 pub(crate) mod outside_data;
 pub(crate) mod unused_classes;
