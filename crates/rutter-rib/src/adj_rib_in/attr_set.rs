@@ -431,16 +431,24 @@ impl AttrStore {
 
     /// As [`AttrStore::release`] for a use that did not belong to a route.
     pub fn release_unrouted(&self, set: AttrSet) {
+        // Another holder frees it.
+        let _ = self.free_last_use(set);
+    }
+
+    /// Frees a set that nobody else uses. Returns any other.
+    pub fn free_last_use(&self, set: AttrSet) -> Option<AttrSet> {
         if ThinArc::strong_count(&set.0) > 2 {
-            return;
+            return Some(set);
         }
         let hash = set.0.header.header.hash;
         let mut stripe = self.stripes[stripe_of(hash)].lock();
         // Under the lock nobody can gain a use: this one and the store's own are the only ones.
-        if ThinArc::strong_count(&set.0) == 2
-            && let Ok(entry) = stripe
-                .sets
-                .find_entry(hash.long(), |other| other.same(&set))
+        if ThinArc::strong_count(&set.0) > 2 {
+            return Some(set);
+        }
+        if let Ok(entry) = stripe
+            .sets
+            .find_entry(hash.long(), |other| other.same(&set))
         {
             entry.remove();
             let size = set.heap_size();
@@ -448,6 +456,7 @@ impl AttrStore {
             self.freed.count(set.audience(), size);
             self.charges.subtract(set.owner(), set.charge());
         }
+        None
     }
 
     /// Drops unused sets and releases the memory of emptied stripes.
@@ -485,10 +494,13 @@ impl AttrStore {
         Some(stripe.sets.iter().cloned().collect())
     }
 
-    /// Calls `visit` for each set; it may miss new ones.
+    /// Calls `visit` for each set; it may miss new ones. No lock is held meanwhile.
     pub fn for_each(&self, mut visit: impl FnMut(&AttrSet)) {
-        for stripe in &self.stripes {
-            stripe.lock().sets.iter().for_each(&mut visit);
+        for stripe in 0..STRIPES {
+            for set in self.sets_of(stripe).unwrap_or_default() {
+                visit(&set);
+                self.release_unrouted(set);
+            }
         }
     }
 

@@ -76,15 +76,6 @@ impl Default for AudienceSpecs {
 }
 
 impl AudienceSpecs {
-    /// The same under the same numbers, to be read. Nobody is charged for the copy, and nothing can be found by content.
-    pub fn copy_by_number(&self) -> Self {
-        AudienceSpecs {
-            chunks: self.chunks.clone(),
-            count: self.count,
-            ..AudienceSpecs::default()
-        }
-    }
-
     pub fn count(&self) -> usize {
         self.count
     }
@@ -104,6 +95,24 @@ impl AudienceSpecs {
         let (chunk, at) = place(number);
         let held = self.chunks.get(chunk)?.get(at)?.as_ref()?;
         Some(&held.spec)
+    }
+
+    /// As [`AudienceSpecs::get`], to be read later.
+    pub fn shared(&self, number: u32) -> Option<Arc<AudienceSpec>> {
+        let (chunk, at) = place(number);
+        let held = self.chunks.get(chunk)?.get(at)?.as_ref()?;
+        Some(Arc::clone(&held.spec))
+    }
+
+    /// Keeps a specification of others under its number there. Nobody is charged for it, and it cannot be found by content.
+    pub fn keep_as(&mut self, number: u32, spec: Arc<AudienceSpec>) {
+        let (chunk, at) = place(number);
+        let chunks = self.chunks.len().max(chunk + 1);
+        self.chunks.resize_with(chunks, Vec::new);
+        let places = self.chunks[chunk].len().max(at + 1);
+        self.chunks[chunk].resize(places, None);
+        let owner = NOBODY;
+        self.chunks[chunk][at] = Some(Held { spec, owner });
     }
 
     /// The bytes of all of it.

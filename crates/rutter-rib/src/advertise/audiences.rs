@@ -35,9 +35,19 @@ pub(crate) struct Audiences {
     /// The number of audiences above which unused ones are searched for.
     most: usize,
     search: Option<Search>,
-    /// The sets that got an audience lately, while another policy is prepared.
+    /// The sets that got an audience lately, while a change of all audiences is prepared.
     arrived: Option<Mutex<Vec<AttrSet>>>,
     leftovers: Arc<Leftovers>,
+}
+
+/// An attribute set, and its audience at a moment.
+pub(crate) struct SeenSet {
+    /// Release it.
+    pub set: AttrSet,
+    /// The number of the audience.
+    pub number: u32,
+    /// `None` for everybody, and while the audience is unknown.
+    pub spec: Option<Arc<AudienceSpec>>,
 }
 
 /// The audiences of a chunk that were resolved to peers. They are freed at once.
@@ -85,24 +95,26 @@ impl Audiences {
 
     /// The same neighbors under another policy, with the audiences that it determines.
     pub fn under(&self, policy: Arc<ExportPolicy>, specs: AudienceSpecs) -> Self {
-        let mut audiences = Audiences {
-            resolved: (0..specs.chunks()).map(|_| OnceLock::new()).collect(),
-            specs,
-            ..Audiences::new(policy, &self.leftovers)
-        };
+        let mut audiences = Audiences::new(policy, &self.leftovers).with_specs(specs);
         for (peer, client) in self.members.iter() {
             audiences.members.add(peer, client, &audiences.policy);
         }
         audiences
     }
 
-    /// The same audiences of the same neighbors, none of them resolved.
-    pub fn unresolved_copy(&self) -> Self {
+    /// The same neighbors under the same policy, with some of the audiences, to be read.
+    pub fn copy_with(&self, specs: AudienceSpecs) -> Self {
         Audiences {
             members: self.members.clone(),
-            specs: self.specs.copy_by_number(),
-            resolved: (0..self.specs.chunks()).map(|_| OnceLock::new()).collect(),
-            ..Audiences::new(Arc::clone(&self.policy), &self.leftovers)
+            ..Audiences::new(Arc::clone(&self.policy), &self.leftovers).with_specs(specs)
+        }
+    }
+
+    fn with_specs(self, specs: AudienceSpecs) -> Self {
+        Audiences {
+            resolved: (0..specs.chunks()).map(|_| OnceLock::new()).collect(),
+            specs,
+            ..self
         }
     }
 
@@ -262,7 +274,8 @@ impl Audiences {
         self.note_arrival(set);
     }
 
-    /// From now on keeps the sets that get an audience, until another policy comes into force.
+    /// From now on keeps the sets that get an audience, until [`Audiences::end_watch`] or until other audiences take the place
+    /// of these.
     pub fn watch_arrivals(&mut self) {
         self.arrived = Some(Mutex::default());
     }
@@ -274,10 +287,19 @@ impl Audiences {
         }
     }
 
-    /// The sets that got an audience since the last call. Release them.
-    pub fn take_arrived(&self) -> Vec<AttrSet> {
+    /// The sets that got an audience since the last call.
+    pub fn take_arrived(&self) -> Vec<SeenSet> {
         let arrived = self.arrived.as_ref();
-        arrived.map_or_else(Vec::new, |arrived| std::mem::take(&mut *arrived.lock()))
+        let arrived = arrived.map(|arrived| std::mem::take(&mut *arrived.lock()));
+        let arrived = arrived.into_iter().flatten();
+        arrived.map(|set| self.look_at(set)).collect()
+    }
+
+    /// As [`Audiences::take_arrived`]. Further ones are not kept.
+    pub fn end_watch(&mut self) -> Vec<SeenSet> {
+        let last = self.take_arrived();
+        self.arrived = None;
+        last
     }
 
     /// The bytes of the attributes of these sets.
@@ -286,6 +308,25 @@ impl Audiences {
         arrived.map_or(0, |arrived| {
             arrived.lock().iter().map(|set| set.block().len()).sum()
         })
+    }
+
+    /// A set with its present audience.
+    pub fn look_at(&self, set: AttrSet) -> SeenSet {
+        let number = set.audience();
+        SeenSet {
+            spec: self.specs.shared(number),
+            number,
+            set,
+        }
+    }
+
+    /// Gives present neighbors other properties as clients. O(these + chunks of audiences).
+    pub fn change_clients(&mut self, changes: impl Iterator<Item = (PeerId, Client)>) {
+        for (peer, client) in changes {
+            self.members.remove(peer, &self.policy);
+            self.members.add(peer, client, &self.policy);
+        }
+        self.forget_resolved();
     }
 
     /// Adds a neighbor. O(chunks of audiences).
@@ -315,30 +356,6 @@ impl Audiences {
     /// Returns whether some audience may distinguish two states of a client.
     pub fn distinguish(&self, one: Client, other: Client) -> bool {
         one.asn != other.asn || one.kind(&self.policy) != other.kind(&self.policy)
-    }
-
-    /// The numbers of the audiences that serve one of these peers otherwise than the audience of the same number in
-    /// `other`.
-    pub fn differing(&self, other: &Audiences, peers: &[PeerId]) -> Vec<u32> {
-        let clients = |audiences: &Audiences, peer| {
-            let client = audiences.members.client(peer)?;
-            Some((client.asn, client.kind(&audiences.policy)))
-        };
-        let clients = peers
-            .iter()
-            .map(|peer| (clients(self, *peer), clients(other, *peer)));
-        let clients: Vec<_> = clients.collect();
-        let differs = |number: &u32| {
-            let outcome = |audiences: &Audiences, client: Option<(Asn, _)>| {
-                let spec = audiences.specs.get(*number);
-                spec.zip(client)
-                    .map(|(spec, (asn, kind))| Outcome::of(spec, asn, kind))
-            };
-            clients
-                .iter()
-                .any(|(now, then)| outcome(self, *now) != outcome(other, *then))
-        };
-        (0..self.specs.end() as u32).filter(differs).collect()
     }
 }
 

@@ -49,10 +49,6 @@ impl Members {
         clients.filter_map(|(client, id)| Some((PeerId(id), (*client)?)))
     }
 
-    pub fn client(&self, peer: PeerId) -> Option<Client> {
-        *self.clients.get(peer.index())?
-    }
-
     /// Adds a neighbor that is not there.
     pub fn add(&mut self, peer: PeerId, client: Client, policy: &ExportPolicy) {
         let end = self.clients.len().max(peer.index() + 1);

@@ -23,8 +23,8 @@ use crate::advertise::recorder::Change;
 use crate::peer_set::PeerSet;
 use crate::reevaluate::export_preparation::{ExportPreparation, FormerNumbers};
 use crate::reevaluate::walk_progress::WalkProgress;
-use crate::topology::{Topology, client};
-use crate::{ClientOptions, Neighbor, PeerId};
+use crate::topology::Topology;
+use crate::{Neighbor, PeerId};
 
 /// The transition from one export policy to another: the routes that clients receive differently.
 pub(crate) struct ExportTransition {
@@ -72,59 +72,19 @@ impl ExportTransition {
 }
 
 impl Topology {
-    /// Replaces the options of clients that audiences depend on. Returns whether some attribute set has another
-    /// audience now: until [`Topology::export_transition`] is cleared, a change of a destination with such sets sends
-    /// these clients the difference.
-    fn replace_clients(&mut self, rib: &Rib, changes: &[(PeerId, ClientOptions)]) -> bool {
-        let former = self.audiences.unresolved_copy();
-        for (peer, options) in changes {
-            let Some(held) = self.peer_mut(*peer) else {
-                continue;
-            };
-            held.neighbor.client.rtt = options.rtt;
-            held.neighbor.client.receives_blackhole = options.receives_blackhole;
-            let now = client(&held.neighbor);
-            self.audiences.remove_peers(&[*peer]);
-            self.audiences.add_peer(*peer, now);
-        }
-        let peers: Vec<PeerId> = changes.iter().map(|(peer, _)| *peer).collect();
-        let differing = self.audiences.differing(&former, &peers);
-        let mut sets = FormerNumbers::default();
-        if !differing.is_empty() {
-            rib.store.for_each(|set| {
-                if differing.binary_search(&set.audience()).is_ok() {
-                    sets.insert(set.address(), set.audience());
-                }
-            });
-        }
-        if sets.is_empty() {
-            return false;
-        }
+    /// The options of these clients have changed, while the policy stays: the sets have another audience for them.
+    pub(crate) fn begin_client_transition(
+        &mut self,
+        sets: FormerNumbers,
+        former: Audiences,
+        clients: PeerSet,
+    ) {
         self.export_transition = Some(ExportTransition {
             sets,
             former,
             classes_differ: false,
-            clients: Some(peers.into_iter().collect()),
+            clients: Some(clients),
         });
-        true
-    }
-
-    /// The new options of clients that receive routes and that audiences distinguish from their present options.
-    fn distinguished(&self, changes: &[(PeerId, Neighbor)]) -> Vec<(PeerId, ClientOptions)> {
-        let differs = |(peer, new): &&(PeerId, Neighbor)| {
-            let held = self.peer(*peer).filter(|held| held.group.is_some());
-            held.is_some_and(|held| {
-                let (one, other) = (client(&held.neighbor), client(new));
-                held.neighbor.address == new.address
-                    && one.asn == other.asn
-                    && one.external == other.external
-                    && self.audiences.distinguish(one, other)
-            })
-        };
-        let changes = changes.iter().filter(differs);
-        changes
-            .map(|(peer, new)| (*peer, new.client.clone()))
-            .collect()
     }
 }
 
@@ -170,16 +130,13 @@ impl Rib {
         changes: &[(PeerId, Neighbor)],
         progress: &mut WalkProgress<'_>,
     ) {
-        if self.topology.read().distinguished(changes).is_empty() {
+        if !self.topology.read().distinguishes_clients(changes) {
             return;
         }
         let _one_at_a_time = self.export_replacement.lock();
-        let mut topology = self.topology.write();
-        let changes = topology.distinguished(changes);
-        let concerns_routes = topology.replace_clients(self, &changes);
-        drop(topology);
+        let concerns_sets = self.put_clients_in_force(changes);
         self.changed();
-        if concerns_routes {
+        if concerns_sets {
             self.finish_transition(progress);
         }
     }
