@@ -286,8 +286,8 @@ impl Topology {
         self.rebuild_rules();
     }
 
-    /// Replaces the settings of a neighbor. Call [`Topology::rebuild_rules`] after the last.
-    pub fn replace(&mut self, peer: PeerId, neighbor: Neighbor) {
+    /// Replaces the settings of a neighbor and returns the former ones. Call [`Topology::rebuild_rules`] after the last.
+    pub fn replace(&mut self, peer: PeerId, neighbor: Neighbor) -> Option<Neighbor> {
         let known = self.peer(peer).map(|held| client(&held.neighbor));
         // All audiences would be resolved again.
         let is_same = |known| !self.audiences.distinguish(known, client(&neighbor));
@@ -295,10 +295,10 @@ impl Topology {
             self.audiences.remove_peers(&[peer]);
             self.audiences.add_peer(peer, client(&neighbor));
         }
-        if let Some(held) = self.peer_mut(peer) {
-            held.neighbor = neighbor;
-        }
+        let held = self.peer_mut(peer)?;
+        let former = std::mem::replace(&mut held.neighbor, neighbor);
         self.refresh_rank(peer);
+        Some(former)
     }
 
     /// Recomputes a peer's rank in the decision process from its settings and session. Returns whether it changed.

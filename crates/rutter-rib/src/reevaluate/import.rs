@@ -26,6 +26,9 @@ struct Reevaluation {
     ranked: bool,
 }
 
+/// The attempts to give clients other options before a further one comes up.
+const MAX_ATTEMPTS: usize = 10;
+
 impl Rib {
     /// As [`Rib::replace_neighbors`] for one.
     pub fn replace_neighbor(&self, peer: PeerId, neighbor: Neighbor) {
@@ -40,25 +43,48 @@ impl Rib {
     ///
     /// `notify` is called when many differences have accumulated: flush there, so that clients receive them early.
     pub fn replace_neighbors(&self, changes: Vec<(PeerId, Neighbor)>, mut notify: impl FnMut()) {
-        self.replace_clients(&changes, &mut WalkProgress::new(self, &mut notify));
-        let mut work = Vec::new();
-        let mut topology = self.topology.write();
-        for (peer, neighbor) in changes {
+        let compared = self.compare_policies(&changes);
+        let mut attempts = 0;
+        let mut topology = loop {
+            self.replace_clients(&changes, &mut WalkProgress::new(self, &mut notify));
+            let topology = self.topology.write();
+            attempts += 1;
+            // A session that came up meanwhile was sent routes by the former options.
+            if attempts == MAX_ATTEMPTS || !topology.distinguishes_clients(&changes) {
+                break topology;
+            }
+        };
+        let (mut work, mut replaced) = (Vec::new(), Vec::new());
+        for ((peer, neighbor), compared) in changes.into_iter().zip(compared) {
             let held = topology.peer(peer).map(|held| &held.neighbor);
             let Some(held) = held.filter(|held| held.address == neighbor.address) else {
                 continue;
             };
-            work.push((peer, Reevaluation::after(held, &neighbor)));
-            topology.replace(peer, neighbor);
+            work.push((peer, Reevaluation::after(held, &neighbor, compared)));
+            replaced.extend(topology.replace(peer, neighbor));
         }
         topology.rebuild_rules();
         let ranks = u32::from(work.iter().any(|(_, due)| due.ranked));
         topology.rank_walks += ranks;
         drop(topology);
+        // Their policies may have long lists.
+        drop(replaced);
         self.changed();
         self.reevaluate(&work, &mut WalkProgress::new(self, &mut notify));
         self.topology.write().rank_walks -= ranks;
         self.forget_unused_classes(&mut notify);
+    }
+
+    /// Compares import policies while nobody waits: they may have long lists.
+    fn compare_policies(&self, changes: &[(PeerId, Neighbor)]) -> Vec<Option<Compared>> {
+        let held: Vec<_> = {
+            let topology = self.topology.read();
+            let held = |peer| Some(Arc::clone(&topology.peer(peer)?.neighbor.import));
+            changes.iter().map(|(peer, _)| held(*peer)).collect()
+        };
+        let both = changes.iter().zip(held);
+        both.map(|((_, new), held)| held.map(|held| Compared::new(held, &new.import)))
+            .collect()
     }
 
     /// Evaluates the routes of a neighbor again under its present policy.
@@ -139,10 +165,26 @@ impl Rib {
     }
 }
 
+/// An import policy, and whether the one that takes its place is the same.
+struct Compared {
+    held: Arc<ImportPolicy>,
+    is_same: bool,
+}
+
+impl Compared {
+    fn new(held: Arc<ImportPolicy>, new: &Arc<ImportPolicy>) -> Self {
+        let is_same = Arc::ptr_eq(&held, new) || held.settings() == new.settings();
+        Compared { held, is_same }
+    }
+}
+
 impl Reevaluation {
-    fn after(held: &Neighbor, new: &Neighbor) -> Self {
-        let same_policy = Arc::ptr_eq(&held.import, &new.import)
-            || held.import.settings() == new.import.settings();
+    /// `compared` holds unless another thread has replaced the policy meanwhile.
+    fn after(held: &Neighbor, new: &Neighbor, compared: Option<Compared>) -> Self {
+        let compared = compared.filter(|compared| Arc::ptr_eq(&compared.held, &held.import));
+        let compared =
+            compared.unwrap_or_else(|| Compared::new(Arc::clone(&held.import), &new.import));
+        let same_policy = compared.is_same;
         let same = same_policy && held.limits.prefixes == new.limits.prefixes;
         Reevaluation {
             judged: !same,

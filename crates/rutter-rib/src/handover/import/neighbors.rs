@@ -33,7 +33,7 @@ impl TableImport<'_> {
         }
         for (id, neighbor) in neighbors {
             match topology.peer(id) {
-                Some(_) => topology.replace(id, neighbor),
+                Some(_) => drop(topology.replace(id, neighbor)),
                 None => topology.add_as(id, neighbor),
             }
         }
