@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rutter_config::access::AccessRules;
 use rutter_config::{Metrics, ReasonNumbers, Web};
-use rutter_web::{BirdwatcherSettings, Site, TlsFiles, WebServer, WebSettings};
+use rutter_web::{BirdwatcherSettings, CertificateFiles, Site, WebServer, WebSettings};
 
 use crate::management::Management;
 use crate::privileges;
@@ -19,7 +19,7 @@ pub(crate) fn looking_glass(shared: &Arc<Shared>, web: &Web) -> io::Result<WebSe
     let backend = Arc::new(Management::new(shared, "the web"));
     let settings = WebSettings {
         access: access(web),
-        tls: web.tls.as_ref().map(|tls| TlsFiles {
+        tls: web.tls.as_ref().map(|tls| CertificateFiles {
             certificate: tls.certificate.clone(),
             key: tls.key.clone(),
         }),

@@ -35,8 +35,7 @@ mod route_pages;
 mod row_order;
 mod sample_rings;
 mod server;
-mod tls;
 
 pub use birdwatcher::{BirdwatcherSettings, ReasonNumbers};
+pub use rutter_tls::CertificateFiles;
 pub use server::{Site, WebServer, WebSettings};
-pub use tls::TlsFiles;

@@ -16,6 +16,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use rutter_api::{Backend, TableCounts};
 use rutter_config::access::AccessRules;
 use rutter_limits::{ConnectionLimits, ConnectionSlot, LimitReached, LogRateLimit, RequestRate};
+use rutter_tls::{CertificateFiles, ServerCertificate};
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -31,7 +32,6 @@ use crate::history::{self, History};
 use crate::open_connections::{OpenConnection, OpenConnections};
 use crate::responder::{From, Responder};
 use crate::roles::Rules;
-use crate::tls::{Certificate, TlsFiles};
 
 /// What a server shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,7 +52,7 @@ pub struct WebSettings {
     /// The tokens and their roles.
     pub access: AccessRules,
     /// Serve HTTPS with this certificate, and no plain HTTP.
-    pub tls: Option<TlsFiles>,
+    pub tls: Option<CertificateFiles>,
     /// Also serve the interface of birdwatcher.
     pub birdwatcher: Option<BirdwatcherSettings>,
     /// Called by each thread of the server when it starts, to lower its priority.
@@ -97,7 +97,8 @@ impl WebServer {
         backend: Arc<dyn Backend>,
         settings: WebSettings,
     ) -> io::Result<Self> {
-        let certificate = settings.tls.map(Certificate::read).transpose()?;
+        let read = |files| ServerCertificate::read("web", files).map_err(io::Error::other);
+        let certificate = settings.tls.map(read).transpose()?;
         let listener = StdListener::bind(address)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -187,7 +188,7 @@ async fn end_unread_changes(responder: Arc<Responder>) {
 
 async fn accept(
     listener: TcpListener,
-    certificate: Option<Certificate>,
+    certificate: Option<ServerCertificate>,
     responder: Arc<Responder>,
     mut stopped: oneshot::Receiver<()>,
 ) {
@@ -214,7 +215,7 @@ async fn accept(
                         _slot: slot,
                     };
                     let responder = Arc::clone(&responder);
-                    match certificate.as_ref().map(Certificate::acceptor) {
+                    match certificate.as_ref().map(ServerCertificate::acceptor) {
                         None => tokio::spawn(serve(stream, from, responder, place)),
                         Some(tls) => tokio::spawn(serve_tls(tls, stream, from, responder, place)),
                     };
