@@ -61,6 +61,11 @@ impl FairQueue {
         place.expect("the queue drops no sender whose receiver waits")
     }
 
+    /// The number of networks whose work waits.
+    pub fn waiting_networks(&self) -> usize {
+        self.0.state.lock().turns.len()
+    }
+
     /// Lets as much waiting work begin as the limits permit.
     fn begin_waiting(&self) {
         loop {
@@ -174,7 +179,7 @@ mod tests {
         let queue = FairQueue::new(3, 2);
         let mut busy: Vec<Waiting> = (0..60).map(|_| ask(&queue, BUSY)).collect();
         let running: Vec<WorkPlace> = busy.iter_mut().take(2).filter_map(place).collect();
-        assert_eq!(running.len(), 2);
+        assert_eq!((running.len(), queue.waiting_networks()), (2, 1));
         assert!(place(&mut busy[2]).is_none(), "its share is used");
         let first = place(&mut ask(&queue, OTHER)).expect("a place is free");
         let mut second = ask(&queue, OTHER);

@@ -52,7 +52,10 @@ impl ByteBudget {
 
     /// Makes a body that counts until it is sent or dropped. Returns `None` if the budget, or the share of the client's
     /// network, is used up.
-    pub(crate) fn body(&self, bytes: Vec<u8>, client: IpAddr) -> Option<CountedBody> {
+    ///
+    /// Bytes that several clients receive count for each of them.
+    pub(crate) fn body(&self, bytes: impl Into<Bytes>, client: IpAddr) -> Option<CountedBody> {
+        let bytes = bytes.into();
         let units = self.units(bytes.len());
         let own = self.share(client).try_acquire_many_owned(units).ok()?;
         let total = Arc::clone(&self.total).try_acquire_many_owned(units);
@@ -90,16 +93,16 @@ pub(crate) struct ByteReservation {
 
 impl ByteReservation {
     /// Makes bytes that hold the reservation until they are sent or dropped.
-    pub(crate) fn bytes(self, bytes: Vec<u8>) -> Bytes {
+    pub(crate) fn bytes(self, bytes: impl Into<Bytes>) -> Bytes {
         Bytes::from_owner(ReservedBytes {
-            bytes,
+            bytes: bytes.into(),
             _reservation: self,
         })
     }
 }
 
 struct ReservedBytes {
-    bytes: Vec<u8>,
+    bytes: Bytes,
     _reservation: ByteReservation,
 }
 

@@ -1,6 +1,7 @@
 //! One page of rows as JSON.
 
 use std::io::{self, Write as _};
+use std::time::Duration;
 
 use hyper::StatusCode;
 use rutter_api::{Backend, Failure, Line, Request, RowSink};
@@ -11,11 +12,17 @@ use crate::row_order::RowOrder;
 /// The largest answer, bytes: a thousand routes take about one million.
 pub(crate) const LONGEST_ANSWER: usize = 16 << 20;
 
-/// Answers a request as `{"rows":[…],"truncated":false}`, with `next` where more pages follow. Blocks while it computes.
-pub(crate) fn page(request: &Request, backend: &dyn Backend) -> Result<Vec<u8>, Problem> {
+/// Answers a request as `{"rows":[…],"truncated":false}`, with `next` where more pages follow. A page ends after
+/// `longest_page`. Blocks while it computes.
+pub(crate) fn page(
+    request: &Request,
+    backend: &dyn Backend,
+    longest_page: Duration,
+) -> Result<Vec<u8>, Problem> {
     let mut sink = PageSink {
         json: b"{\"rows\":[".to_vec(),
         is_empty: true,
+        longest_page,
     };
     let done = rutter_api::answer(request, backend, &mut sink).map_err(failed)?;
     let mut json = sink.json;
@@ -69,6 +76,7 @@ pub(crate) fn failed(failure: Failure) -> Problem {
 struct PageSink {
     json: Vec<u8>,
     is_empty: bool,
+    longest_page: Duration,
 }
 
 impl RowSink for PageSink {
@@ -91,6 +99,10 @@ impl RowSink for PageSink {
 
     fn client_has_disconnected(&self) -> bool {
         false
+    }
+
+    fn longest_page(&self) -> Duration {
+        self.longest_page
     }
 }
 

@@ -9,7 +9,7 @@
 //! GET /metrics                ─► rutter_api::prometheus
 //! ```
 //! One thread serves the connections, and a few threads compute answers from snapshots. Routing waits for none of them, and
-//! the networks of clients take turns.
+//! the networks of clients take turns. Clients that ask the same within a moment receive one answer.
 //! Everything that a client can use is limited: connections, requests a second, the time of a request, the bytes of an
 //! answer, and the bytes that wait for slow readers. See `docs/api.md`.
 
@@ -35,6 +35,7 @@ mod route_pages;
 mod row_order;
 mod sample_rings;
 mod server;
+mod shared_answers;
 
 pub use birdwatcher::{BirdwatcherSettings, ReasonNumbers};
 pub use rutter_tls::CertificateFiles;

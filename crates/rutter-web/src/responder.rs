@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use hyper::header::{self, HeaderValue};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use rutter_api::{Backend, TableCounts, prometheus};
@@ -27,6 +28,7 @@ use crate::query::Query;
 use crate::roles::Rules;
 use crate::route_pages::{self, PageReader, RoutePages};
 use crate::row_order::RowOrder;
+use crate::shared_answers::SharedAnswers;
 use crate::{Site, openapi};
 
 /// Answers requests.
@@ -36,6 +38,7 @@ pub(crate) struct Responder {
     pub(crate) rate: RequestRate,
     pub(crate) waiting: ByteBudget,
     pub(crate) threads: AnswerThreads,
+    pub(crate) shared: SharedAnswers,
     /// The numbers of the metrics.
     pub(crate) table_counts: TableCounts,
     /// Lowers the priority of a thread.
@@ -185,7 +188,7 @@ impl Responder {
         from: From,
     ) -> Result<Content, Problem> {
         let this = Arc::clone(&self);
-        let reply = move || birdwatcher::reply(&path, &query, settings.reasons, &*this.backend);
+        let reply = move |_| birdwatcher::reply(&path, &query, settings.reasons, &*this.backend);
         let reply = self
             .threads
             .compute(Work::Short, from.source, reply)
@@ -231,7 +234,7 @@ impl Responder {
     async fn history(self: Arc<Self>, query: &str, client: IpAddr) -> Result<Content, Problem> {
         let query = Query::new(history::PATH, history::PARAMETERS, "", query)?;
         let this = Arc::clone(&self);
-        let json = move || this.history.page(&query, &*this.backend);
+        let json = move |_| this.history.page(&query, &*this.backend);
         let json = self.threads.compute(Work::Short, client, json).await?;
         Ok((JSON, self.counted(json, client)?))
     }
@@ -239,7 +242,7 @@ impl Responder {
     async fn metrics(self: Arc<Self>, client: IpAddr) -> Result<Content, Problem> {
         self.count_if_due();
         let this = Arc::clone(&self);
-        let text = move || {
+        let text = move |_| {
             this.table_counts.wait_for_first(FIRST_COUNT);
             let text = prometheus::render(&*this.backend, &this.table_counts);
             Ok(text.into_bytes())
@@ -287,6 +290,7 @@ impl Responder {
                 format!("there is no `{path}`: {} lists all paths", openapi::PATH),
             ));
         };
+        let question = format!("{path}?{}", query.unwrap_or_default());
         let query = query.unwrap_or_default();
         let query = Query::new(endpoint.path, endpoint.parameters, target, query)?;
         let request = (endpoint.request)(&query)?;
@@ -294,15 +298,17 @@ impl Responder {
         let kind = Work::of(&request);
         let order = query.text("sort").as_deref().map(RowOrder::parse);
         let order = order.transpose()?;
-        let json = move || match order {
+        let json = move |longest_page| match order {
             Some(order) => sorted_page(&request, &order, &*this.backend),
-            None => page(&request, &*this.backend),
+            None => page(&request, &*this.backend, longest_page),
         };
-        let json = self.threads.compute(kind, client, json).await?;
+        let asked = (kind, client);
+        let json = self.shared.answer(question, &self.threads, asked, json);
+        let json = json.await?;
         Ok((JSON, self.counted(json, client)?))
     }
 
-    fn counted(&self, bytes: Vec<u8>, client: IpAddr) -> Result<AnswerBody, Problem> {
+    fn counted(&self, bytes: impl Into<Bytes>, client: IpAddr) -> Result<AnswerBody, Problem> {
         self.waiting.body(bytes, client).map(whole).ok_or_else(|| {
             Problem::new(
                 StatusCode::SERVICE_UNAVAILABLE,

@@ -61,8 +61,8 @@ impl RoutePages {
     /// Computes the next page.
     async fn compute(&mut self, mut list: Box<RouteList>) -> Result<Vec<u8>, Problem> {
         let (kind, responder) = (list.work(), Arc::clone(&self.responder));
-        let page = move || {
-            let page = list.next_part(&*responder.backend)?;
+        let page = move |page_time| {
+            let page = list.next_part(&*responder.backend, page_time)?;
             Ok((list, page))
         };
         let threads = &self.responder.threads;

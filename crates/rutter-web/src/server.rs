@@ -32,6 +32,7 @@ use crate::history::{self, History};
 use crate::open_connections::{OpenConnection, OpenConnections};
 use crate::responder::{From, Responder};
 use crate::roles::Rules;
+use crate::shared_answers::SharedAnswers;
 
 /// What a server shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,7 +69,7 @@ pub struct WebServer {
 }
 
 /// The largest number of connections, and of those from one network.
-const CONNECTIONS: (usize, usize) = (512, 64);
+pub(crate) const CONNECTIONS: (usize, usize) = (512, 64);
 /// The longest time for a request head, also between two requests.
 const HEAD_TIME: Duration = Duration::from_secs(15);
 /// A connection ends after this time. A client that reads nothing holds its answer no longer.
@@ -115,6 +116,7 @@ impl WebServer {
             rate: RequestRate::new(settings.requests_per_second),
             waiting: ByteBudget::new(WAITING_BYTES),
             threads: AnswerThreads::new(),
+            shared: SharedAnswers::default(),
             table_counts: TableCounts::default(),
             on_thread_start: settings.on_thread_start,
             rules: Rules::new(settings.access),
@@ -129,7 +131,7 @@ impl WebServer {
             runtime.block_on(async {
                 match TcpListener::from_std(listener) {
                     Ok(listener) => {
-                        tokio::spawn(end_unread_changes(Arc::clone(&shared)));
+                        tokio::spawn(end_unread(Arc::clone(&shared)));
                         if shared.site == Site::LookingGlass {
                             tokio::spawn(history::take_samples(Arc::clone(&shared)));
                         }
@@ -178,10 +180,12 @@ impl WebServer {
     }
 }
 
-/// Ends the log of changes some time after its last reader has left, so that routing does not write it for nobody.
-async fn end_unread_changes(responder: Arc<Responder>) {
+/// Ends the log of changes some time after its last reader has left, so that routing does not write it for nobody. Drops
+/// answers that nobody asked for again.
+async fn end_unread(responder: Arc<Responder>) {
     loop {
         sleep(LOOK_FOR_READERS_EVERY).await;
+        responder.shared.drop_old();
         rutter_api::end_unread_changes(responder.backend.rib(), event_stream::unix_us());
     }
 }
@@ -327,7 +331,7 @@ async fn serve(
 }
 
 /// Waits for the result of some work. Returns `None` if the other future is ready before.
-async fn unless<T>(stopped: impl Future, work: impl Future<Output = T>) -> Option<T> {
+pub(crate) async fn unless<T>(stopped: impl Future, work: impl Future<Output = T>) -> Option<T> {
     let (mut stopped, mut work) = (pin!(stopped), pin!(work));
     poll_fn(|context| match stopped.as_mut().poll(context) {
         Poll::Ready(_) => Poll::Ready(None),

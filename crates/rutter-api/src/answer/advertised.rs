@@ -123,8 +123,9 @@ impl<'a> Walk<'a> {
             next: next.map(|next| next.to_string()),
             ..Done::default()
         };
-        let mut time = PageTime::start(self.backend);
-        for family in self.filter.families() {
+        let mut time = PageTime::start(self.backend, rows);
+        let families = self.filter.families();
+        for family in families.filter(|family| self.filter.can_match(*family)) {
             let mut next = start.start(family);
             while let Some(place) = next {
                 if pages.is_some() && time.is_over() {
@@ -217,7 +218,7 @@ impl<'a> Walk<'a> {
     fn count(&self, rows: &mut RowWriter<'_>) -> Result<Done, Failure> {
         let pages = self.query.filter.after.as_deref();
         let mut cursor = CountCursor::parse(pages.unwrap_or_default())?;
-        let mut time = PageTime::start(self.backend);
+        let mut time = PageTime::start(self.backend, rows);
         // The cursor of a page has the numbers of all clients of its walk.
         let most = pages.map_or(usize::MAX, |_| CountCursor::MOST_CLIENTS);
         let mut rest = &self.clients[..];

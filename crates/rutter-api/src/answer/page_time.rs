@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use super::RowWriter;
 use crate::Backend;
 
 /// A page that is being made. It ends when its time is over, with the rows that it has until then, but not before its first
@@ -12,10 +13,10 @@ pub(super) struct PageTime {
 }
 
 impl PageTime {
-    /// Starts a page.
-    pub(super) fn start(backend: &dyn Backend) -> Self {
+    /// Starts a page. It has the time of the backend, or less where other clients of the transport wait.
+    pub(super) fn start(backend: &dyn Backend, rows: &RowWriter<'_>) -> Self {
         PageTime {
-            end: Instant::now() + backend.page_time(),
+            end: Instant::now() + backend.page_time().min(rows.longest_page()),
             has_begun: false,
         }
     }

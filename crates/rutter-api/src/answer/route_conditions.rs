@@ -1,6 +1,6 @@
 //! A compiled route filter.
 
-use rutter_net::{Asn, Community, Family, LargeCommunity, Prefix};
+use rutter_net::{Asn, Community, Family, LargeCommunity, PerFamily, Prefix};
 use rutter_policy::RejectReason;
 use rutter_rib::{PeerSummary, RouteView};
 use rutter_wire::attr::Attributes;
@@ -13,6 +13,8 @@ use crate::RouteFilter;
 pub(super) struct Filter {
     /// Selected peers by id; `None`: all.
     peers: Option<Vec<bool>>,
+    /// The families in which the selected peers have no route that can match.
+    without_routes: PerFamily<bool>,
     family: Option<Family>,
     within: Option<Prefix>,
     origin_as: Option<Asn>,
@@ -36,18 +38,22 @@ enum Reason {
 impl Filter {
     /// Parses the strings of a filter.
     pub(super) fn new(filter: &RouteFilter, peers: &[PeerSummary]) -> Result<Self, Failure> {
+        let selected = match &filter.peer {
+            Some(text) => Some(selected_peers(text, peers)?),
+            None => None,
+        };
+        let rejected = filter.rejected || filter.reason.is_some();
+        let of = selected.as_deref().map(|all| without_routes(all, rejected));
         Ok(Filter {
-            peers: match &filter.peer {
-                Some(text) => Some(peer_bits(text, peers)?),
-                None => None,
-            },
+            peers: selected.as_deref().map(peer_bits),
+            without_routes: of.unwrap_or_default(),
             family: filter.family.map(Into::into),
             within: filter.within,
             origin_as: filter.origin_as.map(Asn),
             path_as: filter.path_as.map(Asn),
             community: filter.community.as_deref().map(community).transpose()?,
             reason: filter.reason.as_deref().map(reason).transpose()?,
-            rejected: filter.rejected || filter.reason.is_some(),
+            rejected,
             best: filter.best,
         })
     }
@@ -60,6 +66,11 @@ impl Filter {
             .filter(move |family| only.is_none_or(|wanted| wanted == *family))
     }
 
+    /// Returns whether a route of this family can match, by the numbers of routes: a list needs no walk where none does.
+    pub(super) fn can_match(&self, family: Family) -> bool {
+        !self.without_routes[family]
+    }
+
     /// Returns whether routes of this destination can match.
     pub(super) fn wants(&self, prefix: Prefix) -> bool {
         self.within.is_none_or(|within| within.covers(prefix))
@@ -69,6 +80,7 @@ impl Filter {
     pub(super) fn has_conditions_on_routes(&self) -> bool {
         let Filter {
             peers,
+            without_routes: _,
             family: _,
             within: _,
             origin_as,
@@ -144,13 +156,23 @@ pub(super) fn selected_peers<'p>(
     }
 }
 
-fn peer_bits(text: &str, peers: &[PeerSummary]) -> Result<Vec<bool>, Failure> {
+fn peer_bits(selected: &[&PeerSummary]) -> Vec<bool> {
     let mut bits = Vec::new();
-    for peer in selected_peers(text, peers)? {
+    for peer in selected {
         bits.resize(bits.len().max(peer.id.index() + 1), false);
         bits[peer.id.index()] = true;
     }
-    Ok(bits)
+    bits
+}
+
+fn without_routes(selected: &[&PeerSummary], rejected: bool) -> PerFamily<bool> {
+    PerFamily::from_fn(|family| {
+        let mut counts = selected.iter().map(|peer| peer.counts[family]);
+        counts.all(|counts| match rejected {
+            true => counts.rejected() == 0,
+            false => counts.received == 0,
+        })
+    })
 }
 
 fn community(text: &str) -> Result<AnyCommunity, Failure> {

@@ -60,8 +60,9 @@ fn each(
     let limit = wanted.limit.unwrap_or(u64::MAX);
     let pages = wanted.after.as_deref();
     let start = PageCursor::parse(pages.unwrap_or_default())?;
-    let mut time = PageTime::start(backend);
-    for family in filter.families() {
+    let mut time = PageTime::start(backend, rows);
+    let families = filter.families();
+    for family in families.filter(|family| filter.can_match(*family)) {
         let Some(first) = start.start(family) else {
             continue;
         };

@@ -1,6 +1,7 @@
 //! Passes the rows of an answer to the transport.
 
 use std::io;
+use std::time::Duration;
 
 use crate::{ErrorReason, Line};
 
@@ -51,6 +52,11 @@ pub trait RowSink {
     fn flush(&mut self) -> io::Result<()>;
     /// Returns whether the client has disconnected. May wait for a moment.
     fn client_has_disconnected(&self) -> bool;
+    /// The longest time of a page, so that other clients of the transport have their turn soon. The backend has a limit of
+    /// its own.
+    fn longest_page(&self) -> Duration {
+        Duration::MAX
+    }
 }
 
 /// Counts the rows of an answer.
@@ -79,6 +85,11 @@ impl<'a> RowWriter<'a> {
     /// Returns the number of rows written.
     pub(crate) fn count(&self) -> u64 {
         self.count
+    }
+
+    /// Returns the longest time of a page.
+    pub(crate) fn longest_page(&self) -> Duration {
+        self.sink.longest_page()
     }
 
     /// Returns whether the client has disconnected.

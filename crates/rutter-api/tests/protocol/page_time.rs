@@ -134,3 +134,23 @@ fn a_place_that_no_page_named_is_refused() {
         "{last:?}"
     );
 }
+
+#[test]
+fn a_neighbor_without_such_routes_needs_no_walk() {
+    let of = |peer: &str, rejected| {
+        let peer = Some(peer.to_owned());
+        let list = move |after| {
+            Request::Routes(RouteFilter {
+                peer: peer.clone(),
+                rejected,
+                ..page(after)
+            })
+        };
+        pages(&hurried(), list)
+    };
+    // Alpha has one route, beta's bogon is rejected, and gamma has none.
+    assert_eq!(of("alpha", true), (Vec::new(), 1));
+    assert_eq!(of("gamma", false), (Vec::new(), 1));
+    let (rejected, pages) = of("beta", true);
+    assert_eq!((rejected.len(), pages), (1, 3));
+}

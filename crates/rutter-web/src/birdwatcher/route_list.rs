@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use rutter_api::{Backend, Failure, Line, Request, RouteRow, RowSink};
 use rutter_net::Prefix;
@@ -84,15 +85,19 @@ impl RouteList {
     }
 
     /// Computes the next part of the JSON text. A part without a route is a space, so that the client sees progress.
-    /// Blocks.
+    /// It ends after `longest_page`. Blocks.
     ///
     /// # Errors
     ///
     /// The list cannot begin, or it cannot go on because its neighbor was removed.
-    pub(crate) fn next_part(&mut self, backend: &dyn Backend) -> Result<Vec<u8>, Problem> {
+    pub(crate) fn next_part(
+        &mut self,
+        backend: &dyn Backend,
+        longest_page: Duration,
+    ) -> Result<Vec<u8>, Problem> {
         let mut json = match self.count {
-            Some(count) => self.next_count(count, backend)?,
-            None => self.next_rows(backend)?,
+            Some(count) => self.next_count(count, backend, longest_page)?,
+            None => self.next_rows(backend, longest_page)?,
         };
         if json.is_empty() && !self.is_complete() {
             json.push(b' ');
@@ -100,7 +105,11 @@ impl RouteList {
         Ok(json)
     }
 
-    fn next_rows(&mut self, backend: &dyn Backend) -> Result<Vec<u8>, Problem> {
+    fn next_rows(
+        &mut self,
+        backend: &dyn Backend,
+        longest_page: Duration,
+    ) -> Result<Vec<u8>, Problem> {
         let mut json = Vec::new();
         let mut context = match std::mem::replace(&mut self.state, State::Complete) {
             State::Complete => return Ok(json),
@@ -121,6 +130,7 @@ impl RouteList {
             list: self,
             context: &mut context,
             json: &mut json,
+            longest_page,
         };
         let next = match rutter_api::answer(&self.request, backend, &mut page) {
             Ok(done) => done.next,
@@ -139,10 +149,16 @@ impl RouteList {
     }
 
     /// Counts the routes of the next page. The last part is the answer.
-    fn next_count(&mut self, count: u64, backend: &dyn Backend) -> Result<Vec<u8>, Problem> {
+    fn next_count(
+        &mut self,
+        count: u64,
+        backend: &dyn Backend,
+        longest_page: Duration,
+    ) -> Result<Vec<u8>, Problem> {
         let mut counter = Counter {
             wanted: &self.wanted,
             routes: count,
+            longest_page,
         };
         let done = rutter_api::answer(&self.request, backend, &mut counter).map_err(failed)?;
         let routes = counter.routes;
@@ -237,6 +253,7 @@ struct Page<'a> {
     list: &'a RouteList,
     context: &'a mut Context,
     json: &'a mut Vec<u8>,
+    longest_page: Duration,
 }
 
 impl RowSink for Page<'_> {
@@ -260,11 +277,16 @@ impl RowSink for Page<'_> {
     fn client_has_disconnected(&self) -> bool {
         false
     }
+
+    fn longest_page(&self) -> Duration {
+        self.longest_page
+    }
 }
 
 struct Counter<'a> {
     wanted: &'a Wanted,
     routes: u64,
+    longest_page: Duration,
 }
 
 impl RowSink for Counter<'_> {
@@ -279,5 +301,9 @@ impl RowSink for Counter<'_> {
 
     fn client_has_disconnected(&self) -> bool {
         false
+    }
+
+    fn longest_page(&self) -> Duration {
+        self.longest_page
     }
 }
