@@ -34,11 +34,10 @@ pub(crate) fn collect(args: &CollectArgs) -> Result<(), Failure> {
         return Ok(());
     }
     let collector = match args.take_over {
-        true => Running::take_over(config, source.into())?,
-        false => Running::start(config, Some(source.into()))?,
+        true => Running::take_over(config, source.into(), program)?,
+        false => Running::start(config, Some((source.into(), program)))?,
     };
     collector.daemon.handle_signals(&signals);
-    collector.daemon.allow_upgrades(program);
     let loaded = match files.is_empty() {
         true => Ok(Ok(())),
         false => load_mrt(&collector, &inputs, &args.mrt_router),
@@ -66,9 +65,14 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Starts the services, then the daemon around the same table. A reload reads `source` again.
-    pub(crate) fn start(config: Config, source: Option<ConfigSource>) -> Result<Self, Failure> {
+    /// Starts the services, then the daemon around the same table. A reload reads the source again, and the program takes over
+    /// in an upgrade. Without them there is neither.
+    pub(crate) fn start(
+        config: Config,
+        origin: Option<(ConfigSource, Program)>,
+    ) -> Result<Self, Failure> {
         let cannot = |e| Failure::text(format!("cannot start: {e}"));
+        let (source, program) = origin.unzip();
         let daemon = Daemon::prepare(config.clone(), source).map_err(cannot)?;
         let context = Context {
             rib: daemon.rib(),
@@ -77,6 +81,9 @@ impl Running {
             status: StatusRegistry::default(),
         };
         daemon.attach(Arc::new(context.status.clone()));
+        if let Some(program) = program {
+            daemon.allow_upgrades(program);
+        }
         // The services start before the first route arrives: their history begins with an empty table.
         let services = Services::start(&context, &config)?;
         let daemon = match daemon.start() {
@@ -94,7 +101,7 @@ impl Running {
     }
 
     /// Takes over from the collector that started this process: its table, its BGP sessions and its services.
-    fn take_over(config: Config, source: ConfigSource) -> Result<Self, Failure> {
+    fn take_over(config: Config, source: ConfigSource, program: Program) -> Result<Self, Failure> {
         let (shutdown, status) = (ShutdownSignal::new(), StatusRegistry::default());
         let mut taken = None;
         let take = |rib: &Arc<Rib>, services| {
@@ -109,7 +116,7 @@ impl Running {
             Ok(())
         };
         let collected = Arc::new(status.clone());
-        let started = Daemon::take_over_collector(config.clone(), source, collected, take);
+        let started = Daemon::take_over_collector(config.clone(), source, program, collected, take);
         let daemon = started.map_err(|e| Failure::text(format!("cannot start: {e}")))?;
         let taken = taken.ok_or_else(|| Failure::text("nothing was taken over".to_owned()));
         let (context, taken) = taken?;
@@ -135,7 +142,7 @@ impl Running {
     fn stop_with_process(self, order: &StopOrder) {
         if *order == StopOrder::HandOver {
             // The services are another process's: they stand still.
-            std::mem::forget(self.services);
+            self.services.leave();
             return self.daemon.stop_with_process(order);
         }
         self.stop_services().stop_with_process(order);

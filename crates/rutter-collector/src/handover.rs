@@ -1,22 +1,25 @@
 //! The services of a collector in `rutter upgrade`: they stand still, and the new version goes on where they stand.
 //!
 //! BMP routers stay connected. The archive and the sinks go on in the same run, so their rows have no hole and no end.
-//! The clients of SQL and streams, and the stations of `[[bmp-target]]`, are connected again.
+//! The clients of SQL and streams connect again, to the same listening sockets. The stations of `[[bmp-target]]` are
+//! connected again.
 
 use std::collections::HashMap;
-use std::fs;
 use std::net::TcpListener;
-use std::os::fd::BorrowedFd;
-use std::path::Path;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rutter_config::Config;
-use rutter_daemon::{GivenService, HeldServices, MovableServices, TakenService};
-use rutter_history::ContinuedHistory;
+use rutter_daemon::{GivenService, HeldServices, MovableServices, NotHeld, TakenService};
+use rutter_history::{ContinuedHistory, HistoryService};
 use rutter_ingest::bmp::{HeldStation, Station, StationHandle, TakenStation};
-use rutter_service::{Context, FEED_PATIENCE, FeedPause, FeedPosition, Paused};
+use rutter_ingest::stream::StreamServer;
+use rutter_service::{Context, FEED_PATIENCE, FeedPause, FeedPosition, Paused, inherit};
 use rutter_sinks::ContinuedFeed;
 use rutter_wire::handover::{BadRecord, Reader, Writer};
+
+use crate::sql::SqlService;
 
 /// The services that another process can continue.
 #[derive(Clone, Default)]
@@ -24,11 +27,14 @@ pub(crate) struct Movable {
     pub(crate) station: Option<StationHandle>,
     /// The archive and the sinks, by their names.
     pub(crate) followers: Vec<(String, FeedPause)>,
+    /// The sockets of services for readers. One that is configured but does not run has none.
+    pub(crate) listeners: Vec<(&'static str, Arc<Vec<TcpListener>>)>,
 }
 
 struct Held {
     station: Option<HeldStation>,
     followers: Vec<(String, Paused)>,
+    listeners: Vec<(&'static str, Arc<Vec<TcpListener>>)>,
 }
 
 /// The services of another process, before they go on in this one.
@@ -38,9 +44,15 @@ pub(crate) struct Taken {
     pub(crate) history: Option<ContinuedHistory>,
     /// By the name of the sink.
     pub(crate) sinks: HashMap<String, ContinuedFeed>,
+    /// The sockets of SQL and of the stream. `None`: the other process is of a version that passes none.
+    pub(crate) sql: Option<Vec<TcpListener>>,
+    pub(crate) stream: Option<Vec<TcpListener>>,
 }
 
-/// The names of services in the records. That of a sink is this with its own name.
+/// The names of the services for readers in the records.
+pub(crate) const SQL: &str = "sql";
+pub(crate) const STREAM: &str = "stream";
+/// The names of the others. That of a sink is this with its own name.
 const LISTENERS: &str = "bmp";
 const ROUTER: &str = "bmp router";
 const HISTORY: &str = "history";
@@ -57,13 +69,14 @@ pub(crate) fn of_history() -> String {
 }
 
 impl MovableServices for Movable {
-    fn hold(&self, patience: Duration) -> Result<Option<Box<dyn HeldServices>>, String> {
+    fn hold(&self, patience: Duration) -> Result<Box<dyn HeldServices>, NotHeld> {
         let mut station = None;
         if let Some(handle) = &self.station {
-            station = handle.hold(patience);
-            if station.is_none() {
-                return Ok(None);
-            }
+            let held = handle.hold(patience).ok_or_else(|| {
+                let why = "a message of a BMP router is still being read";
+                NotHeld::Busy(why.to_owned())
+            })?;
+            station = Some(held);
         }
         // Nobody changes the table any more.
         self.followers.iter().for_each(|(_, pause)| pause.request());
@@ -74,13 +87,22 @@ impl MovableServices for Movable {
             .collect();
         let mut followers = Vec::new();
         for (name, paused) in waited {
-            match paused? {
+            match paused.map_err(NotHeld::Refused)? {
                 Some(paused) => followers.push((name, paused)),
-                None => return Ok(None),
+                None => return Err(NotHeld::Busy(lags(&name))),
             }
         }
-        Ok(Some(Box::new(Held { station, followers })))
+        Ok(Box::new(Held {
+            station,
+            followers,
+            listeners: self.listeners.clone(),
+        }))
     }
+}
+
+/// The text for the operator about an archive or sink that has not read all changes of the table.
+fn lags(name: &str) -> String {
+    format!("{name}: it does not keep up with the changes of the table; its disk may be slow")
 }
 
 impl HeldServices for Held {
@@ -97,7 +119,16 @@ impl HeldServices for Held {
             record.number(position.1);
             records.push(given(name, record.bytes, Vec::new()));
         }
+        for (name, sockets) in &self.listeners {
+            let sockets = sockets.iter().map(|socket| socket.as_fd()).collect();
+            records.push(given(name, Vec::new(), sockets));
+        }
         records
+    }
+
+    fn routers(&self) -> usize {
+        let station = self.station.iter();
+        station.map(HeldStation::routers).sum()
     }
 
     fn give_up(self: Box<Self>) {
@@ -133,6 +164,8 @@ impl Taken {
                     let feed = ContinuedFeed::subscribe(&context.rib, position(&service)?);
                     taken.sinks.insert(sink.to_owned(), feed);
                 }
+                None if name == SQL => taken.sql = Some(service.into_listeners()),
+                None if name == STREAM => taken.stream = Some(service.into_listeners()),
                 None if name == LISTENERS => listeners.extend(service.into_listeners()),
                 None if name == ROUTER => routers.extend(service.into_connection()),
                 None if name == HISTORY => {
@@ -142,7 +175,8 @@ impl Taken {
                 None => return Err(format!("it has no service {name}")),
             }
         }
-        check_folders(config)?;
+        check_folders(&context.collector, config)?;
+        taken.open_missing(config)?;
         taken.station = match &config.bmp {
             Some(bmp) => Some(Station::take(context, bmp, listeners, routers)?),
             None if routers.is_empty() => None,
@@ -152,29 +186,29 @@ impl Taken {
         };
         Ok(taken)
     }
+
+    /// Opens the sockets of services for readers that did not run in the other process.
+    fn open_missing(&mut self, config: &Config) -> Result<(), String> {
+        if let (Some(sql), Some(sockets)) = (&config.sql, self.sql.take()) {
+            let sockets = SqlService::listen(sql, sockets);
+            let sockets = sockets.map_err(|failure| failure.words().to_owned())?;
+            self.sql = Some(sockets);
+        }
+        if let (Some(stream), Some(sockets)) = (&config.stream, self.stream.take()) {
+            let sockets = inherit(&[stream.listen], sockets, StreamServer::listen);
+            self.stream = Some(sockets.map_err(|error| error.to_string())?);
+        }
+        Ok(())
+    }
 }
 
 /// Returns an error if the archive or a spool could not be continued. Once the other process has ended it would be too late.
-fn check_folders(config: &Config) -> Result<(), String> {
-    let history = config.history.iter();
-    let history = history.map(|history| ("history".to_owned(), &history.path));
-    let sinks = config.sinks.iter();
-    let sinks = sinks.map(|sink| (format!("sink {}", sink.name), &sink.spool));
-    history
-        .chain(sinks)
-        .try_for_each(|(name, folder)| check_folder(&name, folder))
-}
-
-/// Returns an error if no file can be created in a folder.
-fn check_folder(name: &str, folder: &Path) -> Result<(), String> {
-    let probe = folder.join(format!(".upgrade-{}", std::process::id()));
-    let written = fs::create_dir_all(folder)
-        .and_then(|()| fs::write(&probe, b""))
-        .and_then(|()| fs::remove_file(&probe));
-    written.map_err(|why| {
-        let folder = folder.display();
-        format!("{name}: cannot write in {folder}: {why}; let the collector's user write there")
-    })
+fn check_folders(collector: &str, config: &Config) -> Result<(), String> {
+    if let Some(history) = &config.history {
+        HistoryService::check(collector, history).map_err(|error| error.to_string())?;
+    }
+    let mut sinks = config.sinks.iter();
+    sinks.try_for_each(|sink| rutter_sinks::check(sink).map_err(|error| error.to_string()))
 }
 
 fn position(service: &TakenService) -> Result<FeedPosition, String> {
@@ -194,18 +228,6 @@ mod tests {
     use std::thread::{self, JoinHandle};
 
     use super::*;
-
-    #[test]
-    fn a_folder_that_cannot_be_used_is_found_before_the_other_process_ends() {
-        let name = format!("rutter-upgrade-folder-{}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        check_folder("history", &folder.join("new")).expect("it is created");
-        assert_eq!(fs::read_dir(folder.join("new")).unwrap().count(), 0);
-        fs::write(folder.join("file"), b"").unwrap();
-        let error = check_folder("sink a", &folder.join("file")).unwrap_err();
-        assert!(error.starts_with("sink a: cannot write in "), "{error}");
-        fs::remove_dir_all(folder).unwrap();
-    }
 
     /// Two threads that stand still whenever they are asked to.
     struct Followers {
@@ -236,20 +258,22 @@ mod tests {
             followers
         }
 
-        fn hold(&self) -> Result<Option<Box<dyn HeldServices>>, String> {
+        fn hold(&self) -> Result<Box<dyn HeldServices>, NotHeld> {
             let names = [of_history(), of_sink("db")];
             let movable = Movable {
                 station: None,
                 followers: names.into_iter().zip(self.pauses.iter().cloned()).collect(),
+                listeners: Vec::new(),
             };
             movable.hold(Duration::ZERO)
         }
 
         /// Holds them, also on a machine on which that takes long.
-        fn hold_at_last(&self) -> Result<Box<dyn HeldServices>, String> {
+        fn hold_at_last(&self) -> Result<Box<dyn HeldServices>, NotHeld> {
             loop {
-                if let Some(held) = self.hold()? {
-                    return Ok(held);
+                match self.hold() {
+                    Err(NotHeld::Busy(_)) => {}
+                    held => return held,
                 }
             }
         }
@@ -288,7 +312,8 @@ mod tests {
     #[test]
     fn all_go_on_if_one_is_far_behind() {
         let followers = Followers::start([Ok((7, 3))]);
-        assert!(followers.hold().is_ok_and(|held| held.is_none()));
+        let why = lags("sink db");
+        assert_eq!(followers.hold().err(), Some(NotHeld::Busy(why)));
         assert_eq!(followers.end(), [true]);
     }
 
@@ -296,7 +321,8 @@ mod tests {
     fn all_go_on_if_one_cannot_stand_still() {
         let why = "the disk is full";
         let followers = Followers::start([Ok((7, 3)), Err(why.to_owned())]);
-        assert_eq!(followers.hold_at_last().err().as_deref(), Some(why));
+        let refused = NotHeld::Refused(why.to_owned());
+        assert_eq!(followers.hold_at_last().err(), Some(refused));
         assert_eq!(followers.end(), [true, true]);
     }
 }

@@ -1,8 +1,10 @@
 //! The services that run beside the daemon, as configured. This is the only list of a collector's services.
 
-use std::thread;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::{io, slice, thread};
 
-use rutter_config::{Config, History, Sink};
+use rutter_config::{Config, History, Sink, Sql, Stream};
 use rutter_history::{ContinuedHistory, HistoryService};
 use rutter_ingest::bmp::{Station, Target};
 use rutter_ingest::stream::StreamServer;
@@ -60,7 +62,7 @@ impl Services {
         failed: &mut dyn FnMut(Failure) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         if let Some(sql) = &config.sql {
-            let started = SqlService::start(context, sql).map(|sql| self.add(sql));
+            let started = self.start_sql(context, sql, taken.sql.take());
             started.or_else(&mut *failed)?;
         }
         if let Some(history) = &config.history {
@@ -68,8 +70,8 @@ impl Services {
             started.or_else(&mut *failed)?;
         }
         if let Some(stream) = &config.stream {
-            let started = StreamServer::start(context, stream).map(|server| self.add(server));
-            started.map_err(text).or_else(&mut *failed)?;
+            let started = self.start_stream(context, stream, taken.stream.take());
+            started.or_else(&mut *failed)?;
         }
         for target in &config.bmp_targets {
             let started = Target::start(context, target).map(|target| self.add(target));
@@ -92,6 +94,46 @@ impl Services {
             });
             started.map_err(text).or_else(&mut *failed)?;
         }
+        Ok(())
+    }
+
+    fn start_sql(
+        &mut self,
+        context: &Context,
+        settings: &Sql,
+        taken: Option<Vec<TcpListener>>,
+    ) -> Result<(), Failure> {
+        let started = || {
+            let sockets = SqlService::listen(settings, taken.unwrap_or_default())?;
+            SqlService::start(sockets, context, settings)
+        };
+        let started = started();
+        let sockets = started.as_ref().map_or(&[][..], SqlService::sockets);
+        self.keep_sockets(handover::SQL, sockets)?;
+        started.map(|sql| self.add(sql))
+    }
+
+    fn start_stream(
+        &mut self,
+        context: &Context,
+        settings: &Stream,
+        taken: Option<Vec<TcpListener>>,
+    ) -> Result<(), Failure> {
+        let started = match taken.and_then(|mut sockets| sockets.pop()) {
+            Some(socket) => StreamServer::start_on(socket, context, settings),
+            None => StreamServer::start(context, settings),
+        };
+        let sockets = started
+            .as_ref()
+            .map(|server| slice::from_ref(server.socket()));
+        self.keep_sockets(handover::STREAM, sockets.unwrap_or_default())?;
+        started.map(|server| self.add(server)).map_err(text)
+    }
+
+    /// Keeps copies of the sockets of a service for another process.
+    fn keep_sockets(&mut self, name: &'static str, sockets: &[TcpListener]) -> Result<(), Failure> {
+        let copies: io::Result<Vec<_>> = sockets.iter().map(TcpListener::try_clone).collect();
+        self.movable.listeners.push((name, Arc::new(copies?)));
         Ok(())
     }
 
@@ -141,6 +183,11 @@ impl Services {
         self.movable.clone()
     }
 
+    /// Another process has taken over, and this one ends next.
+    pub(crate) fn leave(self) {
+        self.all.into_iter().for_each(|service| service.leave());
+    }
+
     /// Stops all services: first the route sources, then all others at the same time. The waits for databases that do
     /// not answer thus overlap.
     pub(crate) fn stop(self, context: &Context) {
@@ -170,7 +217,7 @@ fn end(service: Box<dyn Service>) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Barrier, Mutex};
+    use std::sync::{Barrier, Mutex};
 
     use rutter_policy::{ExportPolicy, ExportSettings};
     use rutter_rib::{Rib, RibConfig};

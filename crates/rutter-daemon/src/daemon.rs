@@ -211,6 +211,11 @@ impl Prepared {
         let _ = self.handle.shared.collected.set(collected);
     }
 
+    /// Allows `rutter upgrade`: this program takes over. Without it the daemon cannot be upgraded while it runs.
+    pub fn allow_upgrades(&self, program: Program) {
+        self.handle.shared.upgrades.allow(program);
+    }
+
     /// The daemon without threads of its own, for tests that carry out their turns.
     #[cfg(test)]
     pub(crate) fn without_threads(self) -> (Arc<Shared>, Vec<Poll>) {
@@ -417,11 +422,6 @@ impl Handle {
     /// Directs the process's signals to this daemon, also signals that have already arrived.
     pub fn handle_signals(&self, signals: &Signals) {
         signals.direct_to(&self.shared);
-    }
-
-    /// Allows `rutter upgrade`: this program takes over. Without it the daemon cannot be upgraded while it runs.
-    pub fn allow_upgrades(&self, program: Program) {
-        self.shared.upgrades.allow(program);
     }
 
     /// The services of a collector that go to the next version in `rutter upgrade`. Without them a collector cannot be

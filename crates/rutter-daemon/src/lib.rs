@@ -77,7 +77,7 @@ mod write_queue;
 
 pub use allocator::trim as release_free_memory;
 pub use daemon::{Daemon, Handle, Prepared, StartError};
-pub use handover::{GivenService, HeldServices, MovableServices, Program, TakenService};
+pub use handover::{GivenService, HeldServices, MovableServices, NotHeld, Program, TakenService};
 pub use offline_table::{OfflineNeighbor, OfflineTable};
 pub use privileges::yield_to_routing;
 pub use shared::StopOrder;

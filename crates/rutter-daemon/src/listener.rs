@@ -26,34 +26,15 @@ pub(crate) struct Listeners {
 impl Listeners {
     /// Binds all addresses, or none.
     pub(crate) fn bind(addresses: &[SocketAddr]) -> io::Result<Self> {
-        let bind = |address: &SocketAddr| {
-            transport::listen(*address)
-                .map_err(|e| io::Error::new(e.kind(), format!("cannot listen on {address}: {e}")))
-        };
-        Ok(Listeners {
-            sockets: addresses.iter().map(bind).collect::<io::Result<_>>()?,
-        })
+        let sockets = addresses.iter().map(|address| bind(*address));
+        let sockets = sockets.collect::<io::Result<_>>()?;
+        Ok(Listeners { sockets })
     }
 
     /// Takes the sockets of another process for these addresses, and binds those that it does not have.
-    pub(crate) fn inherit(
-        addresses: &[SocketAddr],
-        mut sockets: Vec<TcpListener>,
-    ) -> io::Result<Self> {
-        let mut kept = Vec::new();
-        for address in addresses {
-            let serves = |socket: &TcpListener| {
-                let own = socket.local_addr().ok();
-                own.is_some_and(|own| {
-                    own == *address || address.port() == 0 && own.ip() == address.ip()
-                })
-            };
-            match sockets.iter().position(serves) {
-                Some(place) => kept.push(sockets.remove(place)),
-                None => kept.append(&mut Listeners::bind(&[*address])?.sockets),
-            }
-        }
-        Ok(Listeners { sockets: kept })
+    pub(crate) fn inherit(addresses: &[SocketAddr], sockets: Vec<TcpListener>) -> io::Result<Self> {
+        let sockets = rutter_service::inherit(addresses, sockets, bind)?;
+        Ok(Listeners { sockets })
     }
 
     /// The sockets, for another process.
@@ -110,6 +91,11 @@ impl Listeners {
             }
         }
     }
+}
+
+fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let listening = transport::listen(address);
+    listening.map_err(|e| io::Error::new(e.kind(), format!("cannot listen on {address}: {e}")))
 }
 
 /// The TCP-AO keys of all neighbors.

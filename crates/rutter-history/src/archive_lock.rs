@@ -3,7 +3,7 @@
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::Archive;
 
@@ -19,13 +19,18 @@ pub(crate) struct ArchiveLock {
 impl ArchiveLock {
     /// Takes the lock for a collector, whose name is in the form for file names.
     pub fn take(archive: &Archive, collector: &str) -> io::Result<Self> {
-        let path = archive.folder().join(format!(".{collector}.lock"));
+        let path = lock_file(archive, collector);
         Ok(ArchiveLock {
             file: lock(&path, collector)?,
             collector: collector.to_owned(),
             path,
             loss_logged: false,
         })
+    }
+
+    /// Checks that the lock could be taken if nobody else had it.
+    pub fn check(archive: &Archive, collector: &str) -> io::Result<()> {
+        open(&lock_file(archive, collector)).map(drop)
     }
 
     /// Takes the lock again if somebody has removed its file or the folder.
@@ -52,11 +57,19 @@ impl ArchiveLock {
     }
 }
 
-fn lock(path: &PathBuf, collector: &str) -> io::Result<File> {
+fn lock_file(archive: &Archive, collector: &str) -> PathBuf {
+    archive.folder().join(format!(".{collector}.lock"))
+}
+
+fn open(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    let lock = File::create(path)?;
+    File::create(path)
+}
+
+fn lock(path: &Path, collector: &str) -> io::Result<File> {
+    let lock = open(path)?;
     lock.try_lock().map_err(|why| match why {
         TryLockError::WouldBlock => io::Error::other(format!(
             "another collector writes here as `{collector}`; `collector.name` must differ"

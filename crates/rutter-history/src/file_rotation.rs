@@ -99,9 +99,8 @@ impl FileRotation {
         let failed = |why: io::Error| WriteError::new(archive.folder(), why);
         fs::create_dir_all(archive.folder()).map_err(failed)?;
         let name = file_name(collector);
-        for file in archive.unfinished(&name, Part::Snapshots).map_err(failed)? {
-            fs::remove_file(&file.path).map_err(failed)?;
-        }
+        let snapshots = archive.unfinished(&name, Part::Snapshots).map_err(failed)?;
+        remove(&snapshots).map_err(failed)?;
         let unfinished = archive.unfinished(&name, Part::Events).map_err(failed)?;
         let files = archive.files(Part::Events).map_err(failed)?;
         let runs = files.iter().chain(&unfinished).map(|file| file.run);
@@ -151,8 +150,10 @@ impl FileRotation {
     ) -> Result<Self, WriteError> {
         let failed = |why: io::Error| WriteError::new(archive.folder(), why);
         let name = file_name(collector);
-        for file in archive.unfinished(&name, Part::Snapshots).map_err(failed)? {
-            fs::remove_file(&file.path).map_err(failed)?;
+        // All rows and gaps of the other process are on the disk.
+        for part in [Part::Snapshots, Part::Events] {
+            let unfinished = archive.unfinished(&name, part).map_err(failed)?;
+            remove(&unfinished).map_err(failed)?;
         }
         Ok(Self {
             decoder: Decoder::continued(collector, peers, now, position),

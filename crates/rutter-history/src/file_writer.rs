@@ -69,13 +69,24 @@ impl FileWriter {
             let (schema, properties) = (schema.root_schema_ptr(), properties());
             SerializedFileWriter::new(file, schema, properties.into())
         });
+        let writer = writer.map_err(|why| {
+            let _ = fs::remove_file(&temporary);
+            failed(&why)
+        })?;
         Ok(Self {
-            writer: Some(writer.map_err(|why| failed(&why))?),
+            writer: Some(writer),
             group: None,
             compression,
             temporary,
             path,
         })
+    }
+
+    /// Checks that a file of events of this hour could be created, with its missing folders.
+    pub fn check(archive: &Archive, hour: u64) -> Result<(), WriteError> {
+        // No name of the archive's files.
+        let name = format!("check-{}", std::process::id());
+        Self::create(archive, Part::Events, hour, &name, Compression(0)).map(drop)
     }
 
     /// Writes a page of rows and empties it.

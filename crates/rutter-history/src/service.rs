@@ -14,7 +14,8 @@ use crate::archive::Archive;
 use crate::archive_lock::ArchiveLock;
 use crate::clock::Clock;
 use crate::file_rotation::{FileRotation, Options, write_snapshot};
-use crate::file_writer::Compression;
+use crate::file_writer::{Compression, FileWriter};
+use crate::time;
 
 /// A running archive.
 pub struct HistoryService {
@@ -94,6 +95,18 @@ impl fmt::Display for StartError {
 impl std::error::Error for StartError {}
 
 impl HistoryService {
+    /// Checks that the archive of a collector could be started if no other process had it.
+    ///
+    /// # Errors
+    /// If the folder cannot be written to.
+    pub fn check(collector: &str, settings: &History) -> Result<(), StartError> {
+        let archive = Archive::new(&settings.path);
+        let lock = ArchiveLock::check(&archive, &file_name(collector));
+        lock.map_err(|why| StartError::of(&archive, &why))?;
+        let hour = time::hour(Clock::new().now().unix_us);
+        FileWriter::check(&archive, hour).map_err(|why| StartError::of(&archive, &why))
+    }
+
     /// Begins a run in the archive. A snapshot of the table follows at once.
     ///
     /// # Errors

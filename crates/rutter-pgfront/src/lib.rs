@@ -32,5 +32,5 @@ pub use error::QueryError;
 pub use functions::{Body, is_text, text_function};
 pub use limits::memory::octets as batch_bytes;
 pub use output::{Format, Printer};
-pub use protocol::{Access, ConnectionBounds, Server, ServerError, Settings};
+pub use protocol::{Access, ConnectionBounds, Server, ServerError, Settings, listen};
 pub use rutter_tls::{CertificateFiles, TlsFileError};

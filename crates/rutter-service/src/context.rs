@@ -32,4 +32,9 @@ pub trait Service: Send {
 
     /// Waits until the threads have ended and all data is written. [`Context::shutdown`] is already triggered.
     fn stop(self: Box<Self>);
+
+    /// Another process has taken over, and this one ends next. Clients that must connect again receive an error.
+    fn leave(self: Box<Self>) {
+        std::mem::forget(self);
+    }
 }

@@ -5,10 +5,12 @@
 
 mod context;
 mod feed_pause;
+mod inherit;
 mod shutdown_signal;
 mod status_registry;
 
 pub use context::{Context, Service};
 pub use feed_pause::{FEED_PATIENCE, FeedPause, FeedPosition, Paused};
+pub use inherit::inherit;
 pub use shutdown_signal::ShutdownSignal;
 pub use status_registry::StatusRegistry;

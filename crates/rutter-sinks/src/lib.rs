@@ -34,7 +34,7 @@ pub use batch::{Batch, Change, PeerChange};
 pub use block::{Block, Entry, Marker};
 pub use feed_spooler::{Clock, FeedSpooler};
 pub use peer::{PeerKey, StoredPeer};
-pub use service::{ContinuedFeed, Handle, MachineClock, StartError, start};
+pub use service::{ContinuedFeed, Handle, MachineClock, StartError, check, start};
 pub use spool::{Cursor, Damage, Disk, Position, Spool, SpoolError, Storage};
 pub use status::{Status, StatusView};
 pub use store::{Load, RowChunks, Store, StoreError, StoreProgress};

@@ -76,6 +76,16 @@ struct Shared {
 #[derive(Debug)]
 pub struct StartError(String);
 
+impl StartError {
+    fn of(settings: &Sink, why: &dyn std::fmt::Display) -> Self {
+        let (name, folder) = (&settings.name, settings.spool.display());
+        StartError(format!(
+            "sink {name}: cannot use the spool {folder}: {why}\n    \
+             write another `spool` in its [[sink]], or let the collector's user write there"
+        ))
+    }
+}
+
 impl std::fmt::Display for StartError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
@@ -117,6 +127,14 @@ pub fn start(rib: &Arc<Rib>, collector: &str, settings: &Sink) -> Result<Handle,
     start_with(rib, collector, settings, None)
 }
 
+/// Checks that the spool of a sink could be opened if no other process had it. A full disk does not prevent the start.
+pub fn check(settings: &Sink) -> Result<(), StartError> {
+    match Disk::check(&settings.spool) {
+        Err(why) if !is_full(&why) => Err(StartError::of(settings, &why)),
+        _ => Ok(()),
+    }
+}
+
 fn start_with(
     rib: &Arc<Rib>,
     collector: &str,
@@ -152,13 +170,7 @@ fn start_store<S: Store + Send + 'static>(
     store: S,
     limits: Limits,
 ) -> Result<Handle, StartError> {
-    let failed = |why: &dyn std::fmt::Display| {
-        let (name, folder) = (&settings.name, settings.spool.display());
-        StartError(format!(
-            "sink {name}: cannot use the spool {folder}: {why}\n    \
-             write another `spool` in its [[sink]], or let the collector's user write there"
-        ))
-    };
+    let failed = |why: &dyn std::fmt::Display| StartError::of(settings, why);
     let disk = match Disk::open(&settings.spool) {
         // Everything else continues, as it does when the disk fills later.
         Err(why) if is_full(&why) => Disk::later(&settings.spool),

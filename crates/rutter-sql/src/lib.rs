@@ -17,6 +17,6 @@ pub use events::EventLog;
 pub use live::{database, live_database, with_routers};
 pub use rutter_pgfront::{
     Access, CertificateFiles, ConnectionBounds, Database, Format, Limits, Printer, QueryError,
-    Server, ServerError, Settings, TlsFileError,
+    Server, ServerError, Settings, TlsFileError, listen,
 };
 pub use tables::Router;

@@ -37,15 +37,18 @@ pub(crate) fn run(
     }
     let socket = config.daemon.control_socket.clone();
     let started = match stdin {
-        Stdin::Predecessor => Daemon::take_over(config, source),
-        Stdin::Unused | Stdin::EndsDaemon => Daemon::start(config, Some(source)),
+        Stdin::Predecessor => Daemon::take_over(config, source, program),
+        // The other program would lose its daemon by an upgrade.
+        Stdin::EndsDaemon => Daemon::start(config, Some(source)),
+        Stdin::Unused => Daemon::prepare(config, Some(source)).and_then(|prepared| {
+            prepared.allow_upgrades(program);
+            prepared.start()
+        }),
     };
     let daemon = started.map_err(|e| Failure::text(format!("cannot start: {e}")))?;
     daemon.handle_signals(&signals);
-    match stdin {
-        // The other program would lose its daemon.
-        Stdin::EndsDaemon => drop(thread::spawn(|| stop_at_end_of_input(socket))),
-        Stdin::Unused | Stdin::Predecessor => daemon.allow_upgrades(program),
+    if stdin == Stdin::EndsDaemon {
+        thread::spawn(|| stop_at_end_of_input(socket));
     }
     let order = daemon.wait_for_stop();
     daemon.stop_with_process(&order);

@@ -1,12 +1,13 @@
 //! SQL over the live table, as a service of the collector.
 
+use std::net::TcpListener;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rutter_api::{CollectorServices as _, RouterRow};
 use rutter_config::Sql;
 use rutter_events::{Decoder, Now};
-use rutter_service::{Context, Service};
+use rutter_service::{Context, Service, inherit};
 use rutter_sql::{
     Access, CertificateFiles, ConnectionBounds, EventLog, Limits, Router, Server, live_database,
     with_routers,
@@ -26,8 +27,21 @@ pub(crate) struct SqlService {
 }
 
 impl SqlService {
+    /// Keeps these sockets of another process, and opens the missing ones.
+    pub(crate) fn listen(
+        settings: &Sql,
+        sockets: Vec<TcpListener>,
+    ) -> Result<Vec<TcpListener>, Failure> {
+        let sockets = inherit(&settings.listen, sockets, rutter_sql::listen);
+        sockets.map_err(|error| Failure::text(error.to_string()))
+    }
+
     /// Starts the server and the thread for events.
-    pub(crate) fn start(context: &Context, settings: &Sql) -> Result<Self, Failure> {
+    pub(crate) fn start(
+        sockets: Vec<TcpListener>,
+        context: &Context,
+        settings: &Sql,
+    ) -> Result<Self, Failure> {
         let limits = Limits {
             memory: usize::try_from(settings.memory).unwrap_or(usize::MAX),
             threads: settings.threads,
@@ -41,7 +55,7 @@ impl SqlService {
         let routers = move || status.routers().into_iter().map(router).collect();
         let database =
             with_routers(database, routers).map_err(|error| Failure::text(error.to_string()))?;
-        let server = Server::start(database, served(settings));
+        let server = Server::start_on(sockets, database, served(settings));
         let server = server.map_err(|error| Failure::text(error.to_string()))?;
         for address in server.addresses() {
             tracing::info!(%address, "SQL is answered");
@@ -51,6 +65,11 @@ impl SqlService {
             Some(log) => Some(keep(context.clone(), log)?),
         };
         Ok(Self { server, events })
+    }
+
+    /// The listening sockets.
+    pub(crate) fn sockets(&self) -> &[TcpListener] {
+        self.server.sockets()
     }
 }
 
@@ -143,5 +162,9 @@ impl Service for SqlService {
         if let Some(events) = self.events {
             let _ = events.join();
         }
+    }
+
+    fn leave(self: Box<Self>) {
+        self.server.leave();
     }
 }

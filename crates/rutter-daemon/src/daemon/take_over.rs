@@ -12,7 +12,7 @@ use rutter_rib::{ImportedSets, Rib};
 
 use super::once_free::once_free;
 use super::{Daemon, Handle, Prepared, Start, StartError, failed, named};
-use crate::handover::{Predecessor, TakeServices, TakenService};
+use crate::handover::{Predecessor, Program, TakeServices, TakenService};
 use crate::listener::Listeners;
 use crate::outside_sources::OutsideSources;
 use crate::restart::Restart;
@@ -25,13 +25,18 @@ const AFTER_HANDOVER: Duration = Duration::from_secs(60);
 
 impl Daemon {
     /// Takes over from the daemon that started this process with `--take-over`: its sockets, its sessions and its table.
-    /// Returns when that process has ended. After an error it goes on, and this one must end.
-    pub fn take_over(config: Config, source: ConfigSource) -> Result<Handle, StartError> {
+    /// Returns when that process has ended. After an error it goes on, and this one must end. `program` takes over next.
+    pub fn take_over(
+        config: Config,
+        source: ConfigSource,
+        program: Program,
+    ) -> Result<Handle, StartError> {
         let refuse = |services: Vec<TakenService>| match services.first() {
             None => Ok(()),
             Some(TakenService { name, .. }) => Err(format!("a route server has no service {name}")),
         };
-        Self::take_over_as(config, source, |_| (), |_, services| refuse(services))
+        let prepare = |prepared: &Prepared| prepared.allow_upgrades(program);
+        Self::take_over_as(config, source, prepare, |_, services| refuse(services))
     }
 
     /// As [`Daemon::take_over`], for a collector. `take` takes its services over; they may subscribe to the table, but
@@ -39,17 +44,21 @@ impl Daemon {
     pub fn take_over_collector(
         config: Config,
         source: ConfigSource,
+        program: Program,
         collected: Arc<dyn CollectorServices>,
         take: impl FnMut(&Arc<Rib>, Vec<TakenService>) -> Result<(), String>,
     ) -> Result<Handle, StartError> {
-        let attach = |prepared: &Prepared| prepared.attach(collected);
-        Self::take_over_as(config, source, attach, take)
+        let prepare = |prepared: &Prepared| {
+            prepared.allow_upgrades(program);
+            prepared.attach(collected);
+        };
+        Self::take_over_as(config, source, prepare, take)
     }
 
     fn take_over_as(
         config: Config,
         source: ConfigSource,
-        attach: impl FnOnce(&Prepared),
+        prepare: impl FnOnce(&Prepared),
         mut take: impl FnMut(&Arc<Rib>, Vec<TakenService>) -> Result<(), String>,
     ) -> Result<Handle, StartError> {
         let log = logging::init(config.daemon.log_format, logging::level(&config.daemon.log));
@@ -71,7 +80,7 @@ impl Daemon {
         let config = config.with_dynamic_members(members);
         let prepared = Self::assemble(config, Some(source), start);
         let prepared = prepared.map_err(|error| refused(predecessor.fail(error.to_string())))?;
-        attach(&prepared);
+        prepare(&prepared);
         let rib = prepared.rib();
         prepared.take_over(predecessor, &mut |services| take(&rib, services))
     }

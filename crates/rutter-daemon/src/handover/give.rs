@@ -1,5 +1,6 @@
 //! The process that ends: it starts its successor, holds still, passes everything on, and ends, or goes on.
 
+use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -17,7 +18,7 @@ use rutter_rib::{ClientStream, HeldTable, Monitored, PeerSummary, TableExport, T
 use rutter_wire::handover::{BadRecord, Reader, VERSION, Writer};
 
 use super::channel::{Channel, Kind, describe};
-use super::{GivenService, HeldServices, Program, kinds_of_data, peer_record};
+use super::{GivenService, HeldServices, NotHeld, Program, kinds_of_data, peer_record};
 use crate::peer::Peer;
 use crate::privileges;
 use crate::reactor::Reactor;
@@ -177,20 +178,19 @@ fn upgrade(shared: &Arc<Shared>) -> Result<String, String> {
     let until = Instant::now() + PATIENCE;
     loop {
         let begun = Instant::now();
-        if let Some(passed) = attempt(shared, config, &mut export, &mut successor)? {
-            let pid = successor.child.id();
-            service_manager::notify(&format!("MAINPID={pid}"));
-            // The successor learns from the end of the connection that this process has ended. Nor is the table freed.
-            std::mem::forget((successor, export));
-            return Ok(format!(
-                "process {pid}, version {version}, took over {} sessions and {} routes; nothing was read or sent for {} ms",
-                passed.sessions,
-                passed.totals.routes,
-                passed.pause.as_millis()
-            ));
-        }
+        let busy = match attempt(shared, config, &mut export, &mut successor) {
+            Ok(passed) => {
+                let pid = successor.child.id();
+                service_manager::notify(&format!("MAINPID={pid}"));
+                // The successor learns from the end of the connection that this process has ended. Nor is the table freed.
+                std::mem::forget((successor, export));
+                return Ok(format!("process {pid}, version {version}, {passed}"));
+            }
+            Err(NotHeld::Refused(why)) => return Err(why),
+            Err(NotHeld::Busy(why)) => why,
+        };
         if Instant::now() >= until {
-            return Err("other changes are still being applied; try again in a moment".to_owned());
+            return Err(format!("{busy}; try again in a moment"));
         }
         // The neighbors waited meanwhile: serve them for as long.
         thread::sleep(begun.elapsed().max(RETRY));
@@ -220,7 +220,8 @@ fn check(shared: &Shared) -> Result<(), String> {
     }
     let words = |error| match error {
         ReloadError::Config(_) => {
-            "the configuration file has errors: see `rutter check`".to_owned()
+            let file = own_file(shared);
+            format!("the configuration file has errors: see `rutter check {file}`")
         }
         ReloadError::Other(text) => text,
     };
@@ -234,11 +235,17 @@ fn check(shared: &Shared) -> Result<(), String> {
     }
     match diff.is_empty() {
         true => Ok(()),
-        false => Err(
-            "the configuration file differs from the running configuration: see `rutter diff`, and reload first"
-                .to_owned(),
-        ),
+        false => Err(format!(
+            "the configuration file differs from the running configuration: see `rutter diff {}`, and reload first",
+            own_file(shared)
+        )),
     }
+}
+
+/// The name of the file that the daemon reads: that of a collector is not the commands' default.
+fn own_file(shared: &Shared) -> String {
+    let source = shared.source.as_ref();
+    source.map_or_else(String::new, |source| source.name().display().to_string())
 }
 
 /// The new process. If it was not released, it ends with this value.
@@ -373,34 +380,49 @@ impl Successor {
 /// What a successor has taken over.
 struct Passed {
     sessions: usize,
+    /// The BMP routers of a collector.
+    routers: Option<usize>,
     totals: TableTotals,
     pause: Duration,
+}
+
+impl fmt::Display for Passed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "took over {} sessions", self.sessions)?;
+        if let Some(routers) = self.routers {
+            write!(f, ", {routers} BMP routers")?;
+        }
+        write!(
+            f,
+            " and {} routes; nothing was read or sent for {} ms",
+            self.totals.routes,
+            self.pause.as_millis()
+        )
+    }
 }
 
 type HeldThread<'a> = MutexGuard<'a, Option<Reactor>>;
 
 /// Holds the daemon still and passes it on. `config` is the number of configurations before this one
-/// ([`Shared::config_changes`]). `None`: it cannot be held still at this moment. After an error it goes on.
+/// ([`Shared::config_changes`]). After an error it goes on.
 fn attempt(
     shared: &Shared,
     config: u64,
     export: &mut TableExport,
     successor: &mut Successor,
-) -> Result<Option<Passed>, String> {
-    let Some(reloading) = shared.reloading.try_lock_for(RETRY) else {
-        return Ok(None);
-    };
+) -> Result<Passed, NotHeld> {
+    let reloading = shared.reloading.try_lock_for(RETRY);
+    let reloading = reloading.ok_or_else(|| busy("a reload or apply still works"))?;
     // While the new process started, somebody may have changed the file, reloaded it, or applied another one.
-    check(shared)?;
+    check(shared).map_err(NotHeld::Refused)?;
     if config != shared.config_changes.load(Ordering::Relaxed) {
-        return Err(
-            "the configuration changed while the new process started; run `rutter upgrade` again"
-                .to_owned(),
-        );
+        return Err(refused(
+            "the configuration changed while the new process started; run `rutter upgrade` again",
+        ));
     }
-    let Some(publishing) = shared.sources.hold(RETRY) else {
-        return Ok(None);
-    };
+    let publishing = shared.sources.hold(RETRY);
+    let publishing =
+        publishing.ok_or_else(|| busy("new data of a source are still being applied"))?;
     let begin = Instant::now();
     let mut threads: Vec<HeldThread<'_>> = shared
         .threads
@@ -409,32 +431,28 @@ fn attempt(
         .collect();
     let is_quiet = |thread: &HeldThread<'_>| thread.as_ref().is_some_and(Reactor::is_quiet);
     if !threads.iter().all(is_quiet) {
-        return Ok(None);
+        return Err(busy("a change of a neighbor is still being applied"));
     }
     let changes_keys =
         |thread: &mut HeldThread<'_>| thread.as_mut().is_some_and(|r| r.driver().changes_keys());
     if threads.iter_mut().any(changes_keys) {
-        return Err(
-            "a neighbor does not use its new key yet; the log names it. Try again when it does"
-                .to_owned(),
-        );
+        return Err(refused(
+            "a neighbor does not use its new key yet; the log names it. Try again when it does",
+        ));
     }
-    let services = match shared.services.get() {
-        None => None,
-        Some(services) => match services.hold(SERVICE_PATIENCE)? {
-            None => return Ok(None),
-            held => held,
-        },
-    };
+    let services = shared.services.get();
+    let services = services.map(|services| services.hold(SERVICE_PATIENCE));
+    let services = services.transpose()?;
     let mut streams = Vec::new();
     for reactor in threads.iter_mut().filter_map(|thread| thread.as_mut()) {
         let peers = reactor.driver().peers.iter_mut();
         let established = peers.filter_map(|peer| peer.established.as_mut());
         streams.extend(established.filter_map(|e| e.stream.as_mut()));
     }
-    let Some(held) = shared.rib.hold(&mut streams) else {
-        return Ok(None);
-    };
+    let held = shared.rib.hold(&mut streams);
+    let held = held.ok_or_else(|| {
+        busy("routes are still being advertised under new rules, or to a client with other capabilities")
+    })?;
     match pass(
         shared,
         &threads,
@@ -444,22 +462,32 @@ fn attempt(
         successor,
     ) {
         Ok((sessions, totals)) => {
+            let routers = services.as_ref().map(|held| held.routers());
             services.into_iter().for_each(|held| held.give_up());
             // The sockets are the successor's now: these threads never go on, and nobody changes this process any more.
             threads.into_iter().for_each(std::mem::forget);
             std::mem::forget((reloading, publishing));
-            Ok(Some(Passed {
+            Ok(Passed {
                 sessions,
+                routers,
                 totals,
                 pause: begin.elapsed(),
-            }))
+            })
         }
         Err(error) => {
             // Before the threads go on.
             successor.end();
-            Err(error)
+            Err(NotHeld::Refused(error))
         }
     }
+}
+
+fn busy(why: &str) -> NotHeld {
+    NotHeld::Busy(why.to_owned())
+}
+
+fn refused(why: &str) -> NotHeld {
+    NotHeld::Refused(why.to_owned())
 }
 
 /// Passes everything on, up to the word to go.

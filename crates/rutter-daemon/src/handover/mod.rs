@@ -33,7 +33,7 @@ use rutter_policy::OutsideData;
 
 pub(crate) use give::{UpgradeDesk, serve};
 pub use program::Program;
-pub use services::{GivenService, HeldServices, MovableServices, TakenService};
+pub use services::{GivenService, HeldServices, MovableServices, NotHeld, TakenService};
 
 /// The kinds of outside data, each with whether there are any.
 fn kinds_of_data(data: &OutsideData) -> [(&'static str, bool); 3] {

@@ -7,15 +7,26 @@ use std::time::Duration;
 /// Services that another process can continue.
 pub trait MovableServices: Send + Sync {
     /// Holds the services still, after the daemon's own neighbors. From then on no service reads, writes or changes the
-    /// table, and its readers have read everything. Returns `None` if that takes longer than `patience`. An error is for
-    /// the operator.
-    fn hold(&self, patience: Duration) -> Result<Option<Box<dyn HeldServices>>, String>;
+    /// table, and its readers have read everything. They are busy if that takes longer than `patience`.
+    fn hold(&self, patience: Duration) -> Result<Box<dyn HeldServices>, NotHeld>;
+}
+
+/// The reason why something is not held still. The text is for the operator.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NotHeld {
+    /// It has other work: another moment is better.
+    Busy(String),
+    /// It cannot be held still until somebody does something.
+    Refused(String),
 }
 
 /// Services that are held still. Dropping them lets them go on.
 pub trait HeldServices {
     /// Everything with which another process can continue.
     fn records(&self) -> Vec<GivenService<'_>>;
+
+    /// The number of connected BMP routers.
+    fn routers(&self) -> usize;
 
     /// Another process goes on: nothing here ever does.
     fn give_up(self: Box<Self>);

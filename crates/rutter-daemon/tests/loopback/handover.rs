@@ -22,10 +22,9 @@ pub(crate) const FOLDER: &str = "RUTTER_TEST_HANDOVER";
 fn first_daemon() {
     if let Some(folder) = std::env::var_os(FOLDER) {
         let (config, source) = configuration(folder.as_ref());
-        run(
-            folder.as_ref(),
-            Daemon::start(config, Some(source)).expect("start"),
-        );
+        let prepared = Daemon::prepare(config, Some(source)).expect("prepare");
+        prepared.allow_upgrades(next());
+        run(folder.as_ref(), prepared.start().expect("start"));
     }
 }
 
@@ -58,10 +57,14 @@ fn next_daemon() {
         _ => {}
     }
     let (config, source) = configuration(folder);
-    match Daemon::take_over(config, source) {
+    match Daemon::take_over(config, source, next()) {
         Ok(daemon) => run(folder, daemon),
         Err(error) => eprintln!("{error}"),
     }
+}
+
+fn next() -> Program {
+    program("handover::next_daemon")
 }
 
 pub(crate) fn configuration(folder: &std::path::Path) -> (Config, ConfigSource) {
@@ -72,7 +75,6 @@ pub(crate) fn configuration(folder: &std::path::Path) -> (Config, ConfigSource) 
 
 /// Runs a daemon until it stops or hands over.
 fn run(folder: &std::path::Path, daemon: Handle) {
-    daemon.allow_upgrades(program("handover::next_daemon"));
     let address = daemon.listen_addresses()[0].to_string();
     fs::write(folder.join("address.new"), address).expect("write");
     fs::rename(folder.join("address.new"), folder.join("address")).expect("rename");
@@ -153,8 +155,8 @@ impl Daemons {
         self.field(Request::Status, "pid")
     }
 
-    /// Hands over, and waits until the new process answers.
-    pub(crate) fn upgrade(&self) {
+    /// Hands over, and waits until the new process answers. Returns the answer of the old one.
+    pub(crate) fn upgrade(&self) -> String {
         let before = self.pid();
         let answer = self.call(Request::Upgrade).expect("an upgrade");
         assert!(answer.contains("took over"), "{answer}");
@@ -163,6 +165,7 @@ impl Daemons {
             let status = self.call(Request::Status);
             status.is_ok_and(|status| !status.contains(&old))
         });
+        answer
     }
 
     fn fails_with(&self, fault: &str) -> String {
@@ -363,7 +366,7 @@ fn routes_that_change_during_an_upgrade_arrive() {
     two.receive_until(|speaker| speaker.table.len() == COUNT);
     let mut expected = vec![Some(65_000); COUNT];
     std::thread::scope(|scope| {
-        let upgrades = scope.spawn(|| (0..2).for_each(|_| daemons.upgrade()));
+        let upgrades = scope.spawn(|| (0..2).for_each(|_| drop(daemons.upgrade())));
         let two = &mut two;
         scope.spawn(move || two.receive_until(|speaker| speaker.path("7.0.0.0/24").is_some()));
         let mut number = 0;
@@ -458,10 +461,15 @@ fn a_file_that_is_not_in_force_is_refused() {
 
     let mut more = fs::OpenOptions::new()
         .append(true)
-        .open(file)
+        .open(&file)
         .expect("open");
     more.write_all(member(4, 64504, "").as_bytes())
         .expect("write");
     let error = daemons.call(Request::Upgrade).expect_err("no upgrade");
-    assert!(error.contains("reload first"), "{error}");
+    let hint = format!("`rutter diff {}`, and reload first", file.display());
+    assert!(error.contains(&hint), "{error}");
+    fs::write(&file, "nonsense").expect("write");
+    let error = daemons.call(Request::Upgrade).expect_err("no upgrade");
+    let hint = format!("`rutter check {}`", file.display());
+    assert!(error.contains(&hint), "{error}");
 }

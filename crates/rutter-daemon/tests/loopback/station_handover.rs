@@ -11,7 +11,8 @@ use std::time::Duration;
 use rutter_api::Request;
 use rutter_config::Bmp;
 use rutter_daemon::{
-    Daemon, GivenService, Handle, HeldServices, MovableServices, StopOrder, TakenService,
+    Daemon, GivenService, Handle, HeldServices, MovableServices, NotHeld, Program, StopOrder,
+    TakenService,
 };
 use rutter_ingest::bmp::{HeldStation, Station, StationHandle, TakenStation};
 use rutter_net::Asn;
@@ -39,6 +40,7 @@ fn first_station() {
     let prepared = Daemon::prepare(config, Some(source)).expect("prepare");
     let context = context(prepared.rib(), &StatusRegistry::default());
     prepared.attach(Arc::new(context.status.clone()));
+    prepared.allow_upgrades(next());
     let daemon = prepared.start().expect("start");
     let station = Station::start(&context, &settings()).expect("a station");
     run(folder.as_ref(), daemon, station);
@@ -54,7 +56,7 @@ fn next_station() {
     let folder: &Path = folder.as_ref();
     if folder.join("knows no service").exists() {
         let (config, source) = configuration(folder);
-        let error = Daemon::take_over(config, source).map(drop);
+        let error = Daemon::take_over(config, source, next()).map(drop);
         return eprintln!("{}", error.expect_err("a refusal"));
     }
     let (config, source) = configuration(folder);
@@ -65,13 +67,17 @@ fn next_station() {
         Ok(())
     };
     let attached = Arc::new(status.clone());
-    match Daemon::take_over_collector(config, source, attached, take) {
+    match Daemon::take_over_collector(config, source, next(), attached, take) {
         Ok(daemon) => {
             let station = taken.expect("a station").start();
             run(folder, daemon, station.expect("a station"));
         }
         Err(error) => eprintln!("{error}"),
     }
+}
+
+fn next() -> Program {
+    program("station_handover::next_station")
 }
 
 fn settings() -> Bmp {
@@ -101,7 +107,6 @@ fn take(context: &Context, services: Vec<TakenService>) -> Result<TakenStation, 
 /// Runs a daemon with a station until it stops or hands over.
 fn run(folder: &Path, daemon: Handle, station: Station) {
     let address = station.listen_addresses()[0].to_string();
-    daemon.allow_upgrades(program("station_handover::next_station"));
     daemon.move_services(Arc::new(Movable(station.handle())));
     fs::write(folder.join("address.new"), address).expect("write");
     fs::rename(folder.join("address.new"), folder.join("address")).expect("rename");
@@ -116,9 +121,10 @@ struct Movable(StationHandle);
 struct Held(HeldStation);
 
 impl MovableServices for Movable {
-    fn hold(&self, patience: Duration) -> Result<Option<Box<dyn HeldServices>>, String> {
+    fn hold(&self, patience: Duration) -> Result<Box<dyn HeldServices>, NotHeld> {
         let held = self.0.hold(patience);
-        Ok(held.map(|held| Box::new(Held(held)) as Box<dyn HeldServices>))
+        let held = held.ok_or_else(|| NotHeld::Busy("the station".to_owned()))?;
+        Ok(Box::new(Held(held)))
     }
 }
 
@@ -136,6 +142,10 @@ impl HeldServices for Held {
         });
         records.extend(routers);
         records
+    }
+
+    fn routers(&self) -> usize {
+        self.0.routers()
     }
 
     fn give_up(self: Box<Self>) {
@@ -229,7 +239,12 @@ fn routers_stay_connected_over_several_hand_overs() {
     assert_eq!(before.len(), 2);
     for _ in 0..3 {
         let [one, two] = &mut routers;
-        one.report(|| two.report(|| daemons.upgrade()));
+        one.report(|| {
+            two.report(|| {
+                let answer = daemons.upgrade();
+                assert!(answer.contains(", 2 BMP routers and "), "{answer}");
+            })
+        });
         is_exact(&daemons, &routers);
         assert_eq!(connections(&daemons), before);
     }

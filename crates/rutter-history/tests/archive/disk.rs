@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
 
+use rutter_config::History;
 use rutter_events::Now;
 use rutter_history::{Archive, FileRotation, HistoryService, Part, describe};
 use rutter_service::{Context, Service as _, ShutdownSignal, StatusRegistry};
@@ -73,6 +74,54 @@ fn a_killed_collector_leaves_a_gap_and_no_rubbish() {
     let files = fs::read_dir(folder.join("events/day=2026-11-18/hour=11")).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
     assert!(names.into_iter().all(|name| name.ends_with(".parquet")));
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Files that another process could not remove are gone, and no gap is recorded for them again.
+#[test]
+fn a_run_goes_on_without_unfinished_files() {
+    let folder = folder("unfinished");
+    let archive = Archive::new(&folder);
+    let mut first = FileRotation::start(archive.clone(), "c", OPTIONS, &[], at(0)).unwrap();
+    let position = first.complete_file().unwrap();
+    let hour = "day=2026-11-18/hour=11";
+    let run = position.0;
+    let unfinished = [
+        format!("events/{hour}/.c-{run:016}-000000000007.tmp"),
+        format!("snapshots/{hour}/.c-{run:016}-000000000007-{run:016}.tmp"),
+    ];
+    let unfinished = unfinished.map(|name| folder.join(name));
+    for path in &unfinished {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "").unwrap();
+    }
+    let next = FileRotation::continued(archive.clone(), "c", OPTIONS, &[], at(1), position);
+    next.unwrap().stop(at(2));
+    assert!(unfinished.iter().all(|path| !path.exists()));
+    assert_eq!(kinds(&archive), ["start", "stop"]);
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_folder_that_cannot_be_used_is_found_before_the_start() {
+    let folder = folder("check");
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("new");
+    HistoryService::check("c", &History::new(path.clone())).unwrap();
+    let files = Archive::new(&path).foreign_files(Part::Events).unwrap();
+    assert!(files.is_empty());
+    // In the place of a folder, so that not even the superuser can write there.
+    for (part, hint) in [("events", "events"), ("new", "cannot use the folder")] {
+        let other = folder.join(part);
+        let _ = fs::remove_dir_all(&other);
+        fs::write(&other, "").unwrap();
+        let path = match part {
+            "events" => folder.clone(),
+            _ => other,
+        };
+        let error = HistoryService::check("c", &History::new(path)).unwrap_err();
+        assert!(error.to_string().contains(hint), "{error}");
+    }
     fs::remove_dir_all(&folder).unwrap();
 }
 

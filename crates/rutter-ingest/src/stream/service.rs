@@ -18,6 +18,7 @@ use rutter_service::{Context, Service};
 /// The running server.
 pub struct StreamServer {
     address: SocketAddr,
+    socket: TcpListener,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -50,10 +51,25 @@ const SHUTDOWN_CHECK: Duration = Duration::from_millis(20);
 impl StreamServer {
     /// Listens, and serves each client on its own thread.
     pub fn start(context: &Context, settings: &Stream) -> Result<Self, StreamError> {
+        let socket = Self::listen(settings.listen)?;
+        Self::start_on(socket, context, settings)
+    }
+
+    /// Opens the socket of a server.
+    pub fn listen(address: SocketAddr) -> Result<TcpListener, StreamError> {
+        listen(address).map_err(|error| StreamError { address, error })
+    }
+
+    /// As [`StreamServer::start`], on this socket.
+    pub fn start_on(
+        listener: TcpListener,
+        context: &Context,
+        settings: &Stream,
+    ) -> Result<Self, StreamError> {
         let address = settings.listen;
         let failed = |error| StreamError { address, error };
-        let listener = listen(address).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
+        let socket = listener.try_clone().map_err(failed)?;
         let audience: Arc<Audience> = Arc::default();
         let publishing = {
             let (context, audience) = (context.clone(), Arc::clone(&audience));
@@ -71,6 +87,7 @@ impl StreamServer {
         tracing::info!(listen = %address, "stream started");
         Ok(StreamServer {
             address,
+            socket,
             threads: vec![publishing, accepting],
         })
     }
@@ -78,6 +95,11 @@ impl StreamServer {
     /// The listening address, with the port that the kernel chose.
     pub fn listen_address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The listening socket, which another process can serve.
+    pub fn socket(&self) -> &TcpListener {
+        &self.socket
     }
 }
 

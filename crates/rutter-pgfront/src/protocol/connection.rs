@@ -6,7 +6,7 @@ use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pgwire::api::{DefaultClient, NoopHandler, PgWireConnectionState};
+use pgwire::api::{ClientInfo as _, DefaultClient, NoopHandler, PgWireConnectionState};
 use pgwire::error::PgWireError;
 use pgwire::messages::PgWireFrontendMessage;
 use pgwire::tokio::server::{PgWireMessageServerCodec, process_error, process_message};
@@ -117,6 +117,23 @@ where
     Ok(())
 }
 
+/// Sends a client between two queries the error that the server stops. Before its startup message it expects no answer.
+async fn end_idle<S>(mut socket: Socket<S>) -> io::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
+{
+    match socket.state() {
+        PgWireConnectionState::AwaitingStartup => Ok(()),
+        _ => process_error(&mut socket, server_stops(), LAST).await,
+    }
+}
+
+/// As PostgreSQL: `admin_shutdown`, at which clients connect again.
+fn server_stops() -> PgWireError {
+    let why = "the server stops, or a new version of it takes over: connect again";
+    fatal("57P01", why.into())
+}
+
 fn unencrypted() -> PgWireError {
     let why = "other machines must use TLS: set sslmode=require";
     fatal("28000", why.into())
@@ -143,7 +160,11 @@ where
 {
     let login = Arc::new(connection_handler.login());
     loop {
-        let message = match frames.next(&mut socket).await {
+        let next = tokio::select! {
+            next = frames.next(&mut socket) => next,
+            () = connection_handler.stopped() => return end_idle(socket).await,
+        };
+        let message = match next {
             Ok(Some(message)) => message,
             Ok(None) | Err(PgWireError::IoError(_)) => break,
             Err(wrong) => return reject_malformed(socket, wrong).await,
@@ -162,7 +183,12 @@ where
             Arc::new(NoopHandler),
             Arc::clone(connection_handler.running()),
         );
-        if let Err(error) = answered.await {
+        let answered = tokio::select! {
+            answered = answered => answered,
+            // Between two messages of the answer: each is written as a whole.
+            () = connection_handler.stopped() => Err(server_stops()),
+        };
+        if let Err(error) = answered {
             let ends = error.is_fatal();
             process_error(&mut socket, error, extended || ends).await?;
             if ends {

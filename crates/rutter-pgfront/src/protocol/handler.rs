@@ -19,6 +19,7 @@ use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::TransactionStatus;
 use rutter_limits::{ConnectionLimits, ConnectionSlot};
 use tokio::runtime::Handle;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::ConnectionBounds;
@@ -51,15 +52,18 @@ pub struct HandlerFactory {
     /// Counts the connections that have logged in.
     clients: ConnectionLimits,
     bounds: ConnectionBounds,
+    /// True when the server stops.
+    stopped: watch::Receiver<bool>,
 }
 
 impl HandlerFactory {
-    /// The state of a new server.
+    /// The state of a new server, until `stopped` is true.
     pub fn new(
         database: Database,
         access: &Access,
         threads: Handle,
         bounds: ConnectionBounds,
+        stopped: watch::Receiver<bool>,
     ) -> Self {
         Self {
             parser: Arc::new(Parser::new(database.clone())),
@@ -69,6 +73,15 @@ impl HandlerFactory {
             logins: Logins::new(access),
             clients: ConnectionLimits::new(bounds.connections),
             bounds,
+            stopped,
+        }
+    }
+
+    /// Waits until the server stops.
+    pub fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut stopped = self.stopped.clone();
+        async move {
+            let _ = stopped.wait_for(|stopped| *stopped).await;
         }
     }
 
@@ -185,6 +198,11 @@ impl ConnectionHandler {
             (Statement::Timeout(time), _) => self.set_statement_timeout(time)?,
             (Statement::Show(name), _) => Response::Query(self.show(name, format)?),
         })
+    }
+
+    /// Waits until the server stops.
+    pub fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.shared.stopped()
     }
 
     /// The connection.

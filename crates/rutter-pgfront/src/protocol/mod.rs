@@ -27,6 +27,7 @@ mod settings;
 mod statement;
 mod values;
 
+use std::convert::Infallible;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
@@ -37,7 +38,8 @@ use std::time::Duration;
 use rutter_limits::ConnectionLimits;
 use rutter_tls::{CertificateFiles, ServerCertificate, TlsFileError};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
 
 pub use access::Access;
 pub(crate) use settings::SETTINGS;
@@ -55,6 +57,8 @@ const STACK: usize = 512 * 1024 * 1024;
 const LOGINS_OF_NETWORK: usize = 32;
 /// The most connections of all addresses that have not logged in.
 const LOGINS: usize = 128;
+/// The time in which clients receive the message that the server stops.
+const GOODBYE: Duration = Duration::from_millis(300);
 
 /// The limits of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,8 +125,10 @@ impl std::error::Error for ServerError {}
 
 /// A server that answers queries until it is dropped.
 pub struct Server {
-    addresses: Vec<SocketAddr>,
+    sockets: Vec<std::net::TcpListener>,
     stop: watch::Sender<bool>,
+    /// Closed when all connections have ended.
+    served: std::sync::mpsc::Receiver<Infallible>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -132,6 +138,20 @@ impl Server {
     /// # Errors
     /// If an address cannot be listened on, or the certificate cannot be used.
     pub fn start(database: Database, settings: Settings) -> Result<Self, ServerError> {
+        let sockets = settings.listen.iter().map(|address| listen(*address));
+        let sockets = sockets.collect::<Result<_, _>>()?;
+        Self::start_on(sockets, database, settings)
+    }
+
+    /// As [`Server::start`], on these sockets ([`listen`]) in place of [`Settings::listen`].
+    ///
+    /// # Errors
+    /// If the certificate cannot be used, or a thread cannot be started.
+    pub fn start_on(
+        sockets: Vec<std::net::TcpListener>,
+        database: Database,
+        settings: Settings,
+    ) -> Result<Self, ServerError> {
         let Settings {
             listen,
             access,
@@ -145,15 +165,6 @@ impl Server {
         let certificate = certificate.transpose();
         let certificate = certificate.map_err(ServerError::Tls)?;
         let (stop, stopped) = watch::channel(false);
-        let mut sockets = Vec::new();
-        for address in &listen {
-            let socket = std::net::TcpListener::bind(address).and_then(|socket| {
-                socket.set_nonblocking(true)?;
-                Ok(socket)
-            });
-            sockets.push(socket.map_err(|error| ServerError::Listen(*address, error))?);
-        }
-        let addresses = sockets.iter().filter_map(|s| s.local_addr().ok()).collect();
         let fail = |error| {
             let first = listen.first().copied();
             ServerError::Listen(first.unwrap_or_else(|| ([127, 0, 0, 1], 0).into()), error)
@@ -170,29 +181,60 @@ impl Server {
             .enable_all()
             .build()
             .map_err(fail)?;
+        let own = sockets.iter().map(std::net::TcpListener::try_clone);
+        let own = own.collect::<io::Result<_>>().map_err(fail)?;
         let kept_small = return_free_memory(database.clone(), release);
-        let shared = HandlerFactory::new(database, &access, queries.handle().clone(), bounds);
+        let shared =
+            HandlerFactory::new(database, &access, queries.handle().clone(), bounds, stopped);
+        let (serving, served) = std::sync::mpsc::channel();
         let thread = std::thread::Builder::new()
             .name("sql-main".into())
             .stack_size(STACK)
             .spawn(move || {
                 step_back();
                 protocol.spawn(kept_small);
-                protocol.block_on(serve(sockets, shared, certificate, stopped));
+                protocol.block_on(serve(sockets, shared, certificate));
+                drop::<std::sync::mpsc::Sender<Infallible>>(serving);
                 protocol.shutdown_timeout(Duration::from_secs(1));
                 queries.shutdown_timeout(Duration::from_secs(1));
             });
         Ok(Self {
-            addresses,
+            sockets: own,
             stop,
+            served,
             thread: Some(thread.map_err(fail)?),
         })
     }
 
     /// The addresses of its sockets.
-    pub fn addresses(&self) -> &[SocketAddr] {
-        &self.addresses
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        let addresses = self.sockets.iter().map(|socket| socket.local_addr());
+        addresses.filter_map(Result::ok).collect()
     }
+
+    /// Its sockets, which another process can serve when this one does no more ([`Server::leave`]).
+    pub fn sockets(&self) -> &[std::net::TcpListener] {
+        &self.sockets
+    }
+
+    /// Ends all connections with SQLSTATE 57P01 and accepts no more, in a process that ends next: queries may still compute.
+    pub fn leave(mut self) {
+        let _ = self.stop.send(true);
+        let _ = self.served.recv();
+        self.thread = None;
+    }
+}
+
+/// Opens a socket for a server.
+///
+/// # Errors
+/// If the address cannot be listened on.
+pub fn listen(address: SocketAddr) -> Result<std::net::TcpListener, ServerError> {
+    let opened = std::net::TcpListener::bind(address).and_then(|socket| {
+        socket.set_nonblocking(true)?;
+        Ok(socket)
+    });
+    opened.map_err(|error| ServerError::Listen(address, error))
 }
 
 impl Drop for Server {
@@ -216,12 +258,13 @@ async fn return_free_memory(database: Database, release: fn()) {
     }
 }
 
+/// Serves until the server stops and its connections have ended.
 async fn serve(
     sockets: Vec<std::net::TcpListener>,
     shared: HandlerFactory,
     certificate: Option<ServerCertificate>,
-    mut stopped: watch::Receiver<bool>,
 ) {
+    let (open, mut all_ended) = mpsc::channel(1);
     let logins = ConnectionLimits::per_network(LOGINS, LOGINS_OF_NETWORK);
     let refused = Refused::default();
     for socket in sockets {
@@ -232,13 +275,16 @@ async fn serve(
                     certificate: certificate.clone(),
                     logins: logins.clone(),
                     refused: refused.clone(),
+                    open: open.clone(),
                 };
                 tokio::spawn(accepting.accept(socket));
             }
             Err(error) => tracing::error!(%error, "SQL is not served"),
         }
     }
-    let _ = stopped.wait_for(|stopped| *stopped).await;
+    drop(open);
+    shared.stopped().await;
+    let _ = timeout(GOODBYE, all_ended.recv()).await;
 }
 
 /// Accepts connections on a socket.
@@ -248,12 +294,18 @@ struct Accepting {
     /// Counts the connections that have not logged in.
     logins: ConnectionLimits,
     refused: Refused,
+    /// Held by each connection until it ends.
+    open: mpsc::Sender<Infallible>,
 }
 
 impl Accepting {
     async fn accept(self, socket: TcpListener) {
         loop {
-            match socket.accept().await {
+            let accepted = tokio::select! {
+                accepted = socket.accept() => accepted,
+                () = self.shared.stopped() => return,
+            };
+            match accepted {
                 Ok((connection, peer)) => self.take(connection, peer),
                 Err(error) => {
                     tracing::warn!(%error, "a SQL connection could not be accepted");
@@ -268,7 +320,11 @@ impl Accepting {
         let is_refused = slot.is_none();
         let connection_handler = Arc::new(self.shared.connection_handler(peer.ip(), slot));
         let certificate = self.certificate.clone();
-        let answering = tokio::spawn(answer(connection, peer, certificate, connection_handler));
+        let open = self.open.clone();
+        let answering = tokio::spawn(async move {
+            let _open = open;
+            answer(connection, peer, certificate, connection_handler).await;
+        });
         if is_refused {
             self.refused.add(answering.abort_handle());
         }

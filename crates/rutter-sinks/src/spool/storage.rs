@@ -39,6 +39,14 @@ impl Disk {
         Ok(disk)
     }
 
+    /// Checks that the folder could be opened if nobody else had it, and written in.
+    pub fn check(folder: &Path) -> io::Result<()> {
+        open_lock(folder)?;
+        let file = folder.join(format!("check-{}", std::process::id()));
+        File::create(&file)?;
+        fs::remove_file(&file)
+    }
+
     /// Creates the folder with the first write: for a disk that is full now.
     pub fn later(folder: &Path) -> Self {
         Self {
@@ -54,9 +62,13 @@ impl Disk {
     }
 }
 
-fn lock(folder: &Path) -> io::Result<File> {
+fn open_lock(folder: &Path) -> io::Result<File> {
     fs::create_dir_all(folder)?;
-    let lock = File::create(folder.join("lock"))?;
+    File::create(folder.join("lock"))
+}
+
+fn lock(folder: &Path) -> io::Result<File> {
+    let lock = open_lock(folder)?;
     lock.try_lock().map_err(|why| match why {
         TryLockError::WouldBlock => io::Error::other(
             "another collector uses this spool; give each sink of each collector a `spool` of its own",
@@ -154,3 +166,25 @@ impl Storage for Disk {
 }
 
 const EXTENSION: &str = "spool";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_another_process_uses_can_be_checked() {
+        let name = format!("rutter-spool-check-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        let spool = folder.join("a");
+        let disk = Disk::open(&spool).expect("a folder");
+        Disk::open(&spool).map(drop).expect_err("it is in use");
+        Disk::check(&spool).expect("it can be used");
+        assert!(disk.list().expect("a folder").is_empty());
+        drop(disk);
+        fs::remove_dir_all(&spool).expect("remove");
+        // Not even the superuser can write in a file.
+        fs::write(&spool, "").expect("write");
+        Disk::check(&spool).expect_err("it is no folder");
+        fs::remove_dir_all(folder).expect("remove");
+    }
+}

@@ -460,3 +460,33 @@ fn an_error_aborts_the_transaction() {
     client.batch_execute("ROLLBACK").unwrap();
     assert_eq!(client.query("SELECT 1", &[]).unwrap().len(), 1);
 }
+
+/// Drivers know this code: they connect again.
+#[test]
+fn clients_of_a_server_that_stops_receive_an_error() {
+    let server = server(Access::Open);
+    let mut idle = Raw::login(&server);
+    let mut busy = Raw::login(&server);
+    let endless = "SELECT count(*) FROM generate_series(1, 600000) AS a (value) \
+                   JOIN generate_series(1, 600000) AS b (value) ON a.value + b.value < 0\0";
+    busy.send(b'Q', endless.as_bytes());
+    // Its query runs: the first is answered.
+    idle.send(b'Q', b"SELECT 1\0");
+    idle.until(b'Z');
+    let copy = server.sockets()[0].try_clone().expect("a copy");
+    let leaving = std::thread::spawn(move || server.leave());
+    for client in [&mut idle, &mut busy] {
+        let error = client.error();
+        assert!(
+            error.contains("FATAL") && error.contains("57P01"),
+            "{error}"
+        );
+        assert!(client.ends());
+    }
+    leaving.join().expect("it leaves");
+    // A client that connects now waits for the next process.
+    let address = copy.local_addr().expect("an address");
+    let _waits = TcpStream::connect(address).expect("a place in the queue");
+    copy.set_nonblocking(false).expect("a socket");
+    let _accepted = copy.accept().expect("nobody else accepts");
+}

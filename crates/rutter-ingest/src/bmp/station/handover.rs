@@ -1,13 +1,12 @@
 //! A station passes its sockets to that of another process: held still between two messages, as records, and taken over.
 
-use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rutter_config::Bmp;
-use rutter_service::Context;
+use rutter_service::{Context, inherit};
 use rutter_wire::handover::Writer;
 
 use super::{Accepting, Door, NAME_WAIT, Station, StationError};
@@ -68,7 +67,8 @@ impl Station {
         listeners: Vec<TcpListener>,
         connections: Vec<(TcpStream, Vec<u8>)>,
     ) -> Result<TakenStation, String> {
-        let listeners = inherit(&settings.listen, listeners).map_err(|error| error.to_string())?;
+        let listen = |address| listen(address).map_err(|error| StationError { address, error });
+        let listeners = inherit(&settings.listen, listeners, listen).map_err(|e| e.to_string())?;
         let mut accepting = Accepting::new(context, settings, listeners, NAME_WAIT);
         let mut taken: Vec<Connection> = Vec::new();
         for (socket, record) in connections {
@@ -97,6 +97,11 @@ impl HeldStation {
         let accepting = self.accepting.iter();
         let sockets = accepting.flat_map(|accepting| &accepting.listeners);
         sockets.map(AsFd::as_fd).collect()
+    }
+
+    /// The number of connections.
+    pub fn routers(&self) -> usize {
+        self.connections.len()
     }
 
     /// Each connection with its record.
@@ -143,24 +148,4 @@ impl TakenStation {
         }
         accepting.start()
     }
-}
-
-/// Keeps the sockets for these addresses, and opens the missing ones.
-fn inherit(
-    addresses: &[SocketAddr],
-    mut sockets: Vec<TcpListener>,
-) -> Result<Vec<TcpListener>, StationError> {
-    let mut kept = Vec::new();
-    for &address in addresses {
-        let serves = |socket: &TcpListener| {
-            let own = socket.local_addr().ok();
-            own.is_some_and(|own| own == address || address.port() == 0 && own.ip() == address.ip())
-        };
-        let failed = |error: io::Error| StationError { address, error };
-        kept.push(match sockets.iter().position(serves) {
-            Some(place) => sockets.remove(place),
-            None => listen(address).map_err(failed)?,
-        });
-    }
-    Ok(kept)
 }
