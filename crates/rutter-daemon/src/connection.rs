@@ -439,3 +439,37 @@ fn recycle<'a>(mut slices: Vec<IoSlice<'_>>) -> Vec<IoSlice<'a>> {
         .map(|_| IoSlice::new(&[]))
         .collect::<Vec<_>>()
 }
+
+#[cfg(test)]
+mod tests {
+    use rutter_wire::frame::KEEPALIVE;
+
+    use super::*;
+
+    /// The other process gets no event for bytes that were read already.
+    #[test]
+    fn messages_that_a_turn_left_over_are_read_by_another_process_without_an_event() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let _client = std::net::TcpStream::connect(address).expect("connect");
+        let (socket, _) = listener.accept().expect("accept");
+        socket.set_nonblocking(true).expect("a socket");
+        let mut connection = Connection::new(TcpStream::from_std(socket), false);
+        let messages = KEEPALIVE.repeat(4_096);
+        connection.keep_messages(&messages);
+        let bytes = connection.unsent_bytes();
+        let mut connection = Connection::continued(connection.socket, bytes);
+        assert!(connection.readable);
+        let mut input = vec![0; INPUT_LEN];
+        let outcome = connection.read(&mut input, SMALL_READ_SHARE);
+        assert!(matches!(outcome, ReadOutcome::Bytes { total, new: 0 } if total == messages.len()));
+        assert_eq!(input[..messages.len()], messages);
+        connection.keep(&KEEPALIVE[..7]);
+        assert!(connection.kept.capacity() <= MAX_IDLE_BUFFER);
+        assert!(matches!(
+            connection.read(&mut input, SMALL_READ_SHARE),
+            ReadOutcome::Nothing
+        ));
+        assert_eq!(connection.unsent_bytes().received, KEEPALIVE[..7]);
+    }
+}
