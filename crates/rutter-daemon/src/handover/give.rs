@@ -87,7 +87,7 @@ impl UpgradeDesk {
 
     /// Hands over to a new process and waits for the result. Both messages are for the operator.
     pub(crate) fn request(&self) -> Result<String, String> {
-        let stops = || "the daemon stops".to_owned();
+        let stops = || "the daemon still starts, or stops".to_owned();
         let (reply, result) = mpsc::channel();
         let sender = self.requests.lock().clone().ok_or_else(stops)?;
         sender.send(reply).map_err(|_| stops())?;
@@ -608,6 +608,7 @@ mod tests {
             }
         });
         assert_eq!(desk.progress.lock().owed, Some(0));
-        assert_eq!(desk.request(), Err("the daemon stops".to_owned()));
+        let closed = "the daemon still starts, or stops".to_owned();
+        assert_eq!(desk.request(), Err(closed));
     }
 }
