@@ -190,7 +190,7 @@ impl Taken {
     /// Opens the sockets of services for readers that did not run in the other process.
     fn open_missing(&mut self, config: &Config) -> Result<(), String> {
         if let (Some(sql), Some(sockets)) = (&config.sql, self.sql.take()) {
-            let sockets = SqlService::listen(sql, sockets);
+            let sockets = SqlService::inherit(sql, sockets);
             let sockets = sockets.map_err(|failure| failure.words().to_owned())?;
             self.sql = Some(sockets);
         }

@@ -104,7 +104,7 @@ impl Services {
         taken: Option<Vec<TcpListener>>,
     ) -> Result<(), Failure> {
         let started = || {
-            let sockets = SqlService::listen(settings, taken.unwrap_or_default())?;
+            let sockets = taken.map_or_else(|| SqlService::listen(settings), Ok)?;
             SqlService::start(sockets, context, settings)
         };
         let started = started();

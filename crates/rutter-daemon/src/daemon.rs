@@ -1,6 +1,5 @@
 //! Starts the daemon, waits for requests to stop, and stops it.
 
-mod once_free;
 mod take_over;
 
 use std::collections::hash_map::RandomState;
@@ -21,10 +20,10 @@ use rutter_api::{Access, CollectorServices};
 use rutter_config::{Config, ConfigSource};
 use rutter_policy::ExportPolicy;
 use rutter_rib::{Rib, RibConfig};
+use rutter_service::{START_PATIENCE, once_free};
 use rutter_session::StopReason;
 use rutter_web::WebServer;
 
-use self::once_free::once_free;
 use crate::apply::{self, Changes};
 use crate::bmp_report;
 use crate::connection::memory_file;
@@ -105,8 +104,6 @@ impl std::error::Error for StartError {
 
 /// The bytes of encoded UPDATEs that a group keeps for lagging clients before it serves them from the table.
 const LOG_LIMIT: usize = 32 * 1024 * 1024;
-/// The time in which another process may free our paths and addresses at a start. One that handed over ends in half of it.
-const START_PATIENCE: Duration = Duration::from_secs(10);
 /// The text for neighbors that learn of a restart.
 const RESTART_TEXT: &str = "restarting";
 

@@ -1,8 +1,9 @@
 //! The stream over WebSocket: clients receive the messages that they subscribed to, in the form of RIS Live.
 
 use std::io::Write as _;
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rutter_config::Stream;
@@ -46,6 +47,21 @@ fn web_pages_are_accepted_only_from_configured_sites() {
     world.end();
 }
 
+/// A process that ends still has it.
+#[test]
+fn the_address_may_be_freed_after_the_start() {
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = other.local_addr().unwrap();
+    let world = thread::scope(|scope| {
+        let starting = scope.spawn(|| World::on(address, 30, 1_000));
+        thread::sleep(Duration::from_millis(200));
+        drop(other);
+        starting.join().unwrap()
+    });
+    world.client(&json!({}));
+    world.end();
+}
+
 struct World {
     context: Context,
     server: StreamServer,
@@ -58,6 +74,10 @@ impl World {
 
     /// A world with at most this many clients, each with a queue of this many messages.
     fn of(max_clients: usize, queue: usize) -> Self {
+        Self::on("127.0.0.1:0".parse().unwrap(), max_clients, queue)
+    }
+
+    fn on(listen: SocketAddr, max_clients: usize, queue: usize) -> Self {
         let rib = Rib::new(RibConfig {
             shards: 2,
             cluster_id: 1,
@@ -73,7 +93,7 @@ impl World {
             status: StatusRegistry::default(),
         };
         let settings = Stream {
-            listen: "127.0.0.1:0".parse().unwrap(),
+            listen,
             max_clients,
             queue,
             origins: vec!["https://lg.example".into()],

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rutter_api::{CollectorServices as _, RouterRow};
 use rutter_config::Sql;
 use rutter_events::{Decoder, Now};
-use rutter_service::{Context, Service, inherit};
+use rutter_service::{Context, START_PATIENCE, Service, inherit, once_free};
 use rutter_sql::{
     Access, CertificateFiles, ConnectionBounds, EventLog, Limits, Router, Server, live_database,
     with_routers,
@@ -27,8 +27,15 @@ pub(crate) struct SqlService {
 }
 
 impl SqlService {
+    /// Opens the sockets. Another process may free their addresses first ([`once_free`]).
+    pub(crate) fn listen(settings: &Sql) -> Result<Vec<TcpListener>, Failure> {
+        let listen = |&address| once_free(START_PATIENCE, || rutter_sql::listen(address));
+        let sockets = settings.listen.iter().map(listen).collect::<Result<_, _>>();
+        sockets.map_err(|error| Failure::text(error.to_string()))
+    }
+
     /// Keeps these sockets of another process, and opens the missing ones.
-    pub(crate) fn listen(
+    pub(crate) fn inherit(
         settings: &Sql,
         sockets: Vec<TcpListener>,
     ) -> Result<Vec<TcpListener>, Failure> {

@@ -9,8 +9,8 @@ use mio::Poll;
 use rutter_api::CollectorServices;
 use rutter_config::{Config, ConfigSource};
 use rutter_rib::{ImportedSets, Rib};
+use rutter_service::once_free;
 
-use super::once_free::once_free;
 use super::{Daemon, Handle, Prepared, Start, StartError, failed, named};
 use crate::handover::{Predecessor, Program, TakeServices, TakenService};
 use crate::listener::Listeners;

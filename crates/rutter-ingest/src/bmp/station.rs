@@ -19,7 +19,7 @@ use super::status::{RouterStatus, Routers};
 use crate::keepalive::{self, keep_alive};
 use crate::listen::listen;
 use rutter_limits::{ConnectionLimits, ConnectionSlot, LimitReached, LogRateLimit};
-use rutter_service::{Context, Service, ShutdownSignal};
+use rutter_service::{Context, START_PATIENCE, Service, ShutdownSignal, once_free};
 
 pub use handover::{HeldStation, StationHandle, TakenStation};
 
@@ -78,12 +78,14 @@ impl Station {
         settings: &Bmp,
         name_wait: Duration,
     ) -> Result<Self, StationError> {
-        let mut listeners = Vec::new();
-        for &address in &settings.listen {
-            let failed = |error| StationError { address, error };
-            listeners.push(listen(address).map_err(failed)?);
-        }
+        let listen = |&address| once_free(START_PATIENCE, || Self::listen(address));
+        let listeners = settings.listen.iter().map(listen);
+        let listeners = listeners.collect::<Result<_, _>>()?;
         Accepting::new(context, settings, listeners, name_wait).start()
+    }
+
+    fn listen(address: SocketAddr) -> Result<TcpListener, StationError> {
+        listen(address).map_err(|error| StationError { address, error })
     }
 
     /// The listening addresses, with the ports that the kernel chose.

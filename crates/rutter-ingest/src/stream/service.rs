@@ -13,7 +13,7 @@ use super::admission::{Admission, Place};
 use super::client::Client;
 use super::publisher::{self, Audience};
 use crate::listen::listen;
-use rutter_service::{Context, Service};
+use rutter_service::{Context, START_PATIENCE, Service, once_free};
 
 /// The running server.
 pub struct StreamServer {
@@ -49,9 +49,9 @@ impl std::error::Error for StreamError {
 const SHUTDOWN_CHECK: Duration = Duration::from_millis(20);
 
 impl StreamServer {
-    /// Listens, and serves each client on its own thread.
+    /// Listens, and serves each client on its own thread. Another process may free the address first ([`once_free`]).
     pub fn start(context: &Context, settings: &Stream) -> Result<Self, StreamError> {
-        let socket = Self::listen(settings.listen)?;
+        let socket = once_free(START_PATIENCE, || Self::listen(settings.listen))?;
         Self::start_on(socket, context, settings)
     }
 

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::BorrowedFd;
+use std::time::Duration;
 
 use rutter_config::Bmp;
 use rutter_ingest::bmp::{HeldStation, RouterStatus, Station, TakenStation};
@@ -315,4 +316,19 @@ fn a_station_with_hand_overs_has_the_table_of_one_without() {
         twin.end();
         world.end();
     }
+}
+
+/// A process that ends still has it.
+#[test]
+fn the_address_may_be_freed_after_the_start() {
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let settings = Bmp::new(vec![other.local_addr().unwrap()]);
+    let world = std::thread::scope(|scope| {
+        let starting = scope.spawn(|| World::of(&settings));
+        std::thread::sleep(Duration::from_millis(200));
+        drop(other);
+        starting.join().unwrap()
+    });
+    world.connect();
+    world.end();
 }

@@ -121,7 +121,14 @@ impl fmt::Display for ServerError {
     }
 }
 
-impl std::error::Error for ServerError {}
+impl std::error::Error for ServerError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Listen(_, error) => Some(error),
+            Self::Tls(error) => Some(error),
+        }
+    }
+}
 
 /// A server that answers queries until it is dropped.
 pub struct Server {

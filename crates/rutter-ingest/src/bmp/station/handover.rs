@@ -11,7 +11,6 @@ use rutter_wire::handover::Writer;
 
 use super::{Accepting, Door, NAME_WAIT, Station, StationError};
 use crate::bmp::connection::{Connection, Slot};
-use crate::listen::listen;
 
 /// A station that is held still: it accepts no connection, and reads no message. All messages that it has read are in the
 /// table. Dropping it lets the station go on.
@@ -67,8 +66,8 @@ impl Station {
         listeners: Vec<TcpListener>,
         connections: Vec<(TcpStream, Vec<u8>)>,
     ) -> Result<TakenStation, String> {
-        let listen = |address| listen(address).map_err(|error| StationError { address, error });
-        let listeners = inherit(&settings.listen, listeners, listen).map_err(|e| e.to_string())?;
+        let listeners = inherit(&settings.listen, listeners, Station::listen);
+        let listeners = listeners.map_err(|error| error.to_string())?;
         let mut accepting = Accepting::new(context, settings, listeners, NAME_WAIT);
         let mut taken: Vec<Connection> = Vec::new();
         for (socket, record) in connections {
