@@ -7,7 +7,7 @@ use rutter_irr::PeeringDb;
 
 use crate::filtering;
 use crate::irrdb::IrrSettings;
-use crate::max_prefix::MaxPrefix;
+use crate::max_prefix::{Form, MaxPrefix};
 use crate::prefix_entry::{PrefixEntry, notations};
 use crate::session::SessionSettings;
 use crate::toml_writer::{Keys, TomlWriter};
@@ -19,6 +19,8 @@ pub(crate) struct Inherited {
     pub(crate) irr: IrrSettings,
     pub(crate) max_prefix: MaxPrefix,
     pub(crate) validates_origins: bool,
+    /// A dump of PeeringDB's networks is named.
+    pub(crate) has_dump: bool,
 }
 
 /// The data from other places that clients need.
@@ -40,6 +42,8 @@ pub(crate) struct Clients {
     pub(crate) aliases: BTreeMap<u32, u32>,
     /// Whether some client's routes are compared with registrations.
     pub(crate) uses_irr: bool,
+    /// Whether some client's prefix limits follow PeeringDB.
+    pub(crate) follows_peering_db: bool,
 }
 
 impl Clients {
@@ -68,6 +72,16 @@ impl Clients {
             clients.add(&value, &context);
         }
         clients
+    }
+
+    /// Gives clients without AS-SETs their own AS alone: PeeringDB's data are for their limits.
+    pub(crate) fn need_no_as_sets_of_peering_db(&mut self) {
+        for section in &mut self.sections {
+            if let (Some(asn), None) = (section.value("asn"), section.value("as-sets")) {
+                let own = format!("AS{asn}");
+                section.strings("as-sets", &[own]);
+            }
+        }
     }
 
     /// Writes the sections.
@@ -158,7 +172,17 @@ impl Clients {
         let irrdb = section.section("irrdb");
         let read = filtering::read(&section, &irrdb, (inherited.irr, &inherited.max_prefix));
         let mut checks = read.checks;
-        keys.extend(read.max_prefix.key(asn, peering_db));
+        let limits = read.max_prefix;
+        let form = limits.form(&inherited.max_prefix, inherited.has_dump);
+        keys.extend(limits.key(form, asn, peering_db));
+        self.follows_peering_db |= !matches!(form, Form::Numbers { .. } | Form::Frozen { .. });
+        if matches!(form, Form::Frozen { .. }) {
+            let section = section.section("max_prefix");
+            let own = section.get("limit_ipv4").or(section.get("limit_ipv6"));
+            if let Some(own) = own {
+                own.note("the limit of the other family is that of PeeringDB as it is now, because the settings differ from those of general.yml");
+            }
+        }
         let next_hop = section.section("next_hop");
         let authorized = strings(next_hop.get("authorized_addresses_list"));
         keys.strings("authorized-addresses", &authorized);

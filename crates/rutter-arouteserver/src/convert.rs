@@ -220,6 +220,10 @@ impl<'a> General<'a> {
         if let Some(role) = roles.get("local_role") {
             role.error("only a client has a role: write it in clients.yml");
         }
+        let has_dump = options.peering_db.is_some();
+        if has_dump {
+            session_keys.extend(read.max_prefix.default_key());
+        }
         if read.max_prefix.uses_peering_db() && options.peering_db.is_none() {
             let limits = filters.section("max_prefix");
             if let Some(action) = limits.get("action") {
@@ -233,6 +237,7 @@ impl<'a> General<'a> {
             irr: read.irr,
             max_prefix: read.max_prefix,
             validates_origins: validated.is_some(),
+            has_dump,
         };
         General {
             exchange,
@@ -262,8 +267,9 @@ impl<'a> General<'a> {
             options,
             &mut out,
         );
-        if self.clients.uses_irr {
-            irrdb::write(&self.irr, &mut out);
+        let irr = self.irr_keys(options);
+        if !irr.is_empty() || self.clients.uses_irr {
+            irrdb::write(&irr, &mut out);
         }
         out.section("[checks]");
         let mut black_list = notations(&self.black_list);
@@ -281,6 +287,25 @@ impl<'a> General<'a> {
         );
         self.clients.write(&mut out);
         out.finish()
+    }
+
+    /// Returns the keys of `[irr]`. Limits that follow PeeringDB need its dump, whose AS-SETs ARouteServer may not use.
+    fn irr_keys(&mut self, options: &Options) -> Keys {
+        let mut keys = match self.clients.uses_irr {
+            true => std::mem::take(&mut self.irr),
+            false => Keys::default(),
+        };
+        if let (Some(path), true, None) = (
+            &options.peering_db,
+            self.clients.follows_peering_db,
+            keys.value("peeringdb"),
+        ) {
+            keys.string("peeringdb", path);
+            if self.clients.uses_irr {
+                self.clients.need_no_as_sets_of_peering_db();
+            }
+        }
+        keys
     }
 
     /// ARouteServer does not know the LAN.

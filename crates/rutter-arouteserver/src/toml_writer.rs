@@ -70,6 +70,12 @@ impl Keys {
         }
     }
 
+    /// Returns the value of a key, as TOML.
+    pub(crate) fn value(&self, key: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(name, _)| name == key)?;
+        Some(&found.1)
+    }
+
     /// Returns whether there are no keys.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -1,12 +1,13 @@
 //! The files of ARouteServer as a configuration.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rutter_config::{
     BlackholeRule, Config, ConfigError, InvalidRoutes, IrrCheck, Loaded, RejectPolicy,
     convert_arouteserver,
 };
-use rutter_net::Family;
+use rutter_net::{Family, PerFamily};
 
 const GENERAL: &str = r#"
 cfg:
@@ -179,11 +180,14 @@ fn the_files_become_a_whole_configuration() {
     assert_eq!(rule(Family::Ipv4Unicast), BlackholeRule::Rewrite);
     assert_eq!(rule(Family::Ipv6Unicast), BlackholeRule::Propagate);
     let limits = |index: usize| &config.neighbors[index].session.max_prefix;
-    // (900 + 100) * 1.15 from PeeringDB for the first member, its own limit for the other.
-    assert!(
-        format!("{:?}", limits(0)).contains("1150"),
-        "{:?}",
-        limits(0)
+    // (900 + 100) * 1.15 from PeeringDB for the first member, which change with its data; its own limit for the other.
+    let in_peering_db = [(3333, PerFamily::new(Some(900), None))];
+    let in_peering_db = Arc::new(in_peering_db.into_iter().collect());
+    let now = config.with_prefix_limits(Some(in_peering_db));
+    let now = now.max_prefix(&config.neighbors[0]);
+    assert_eq!(
+        now.map(|limit| limit.map(|limit| limit.limit)),
+        PerFamily::new(Some(1_150), Some(12_000))
     );
     assert!(format!("{:?}", limits(1)).contains('7'), "{:?}", limits(1));
     let other = &config.neighbors[1];
@@ -204,6 +208,66 @@ fn the_files_become_a_whole_configuration() {
         about("rpki_bgp_origin_validation_valid: not needed"),
         "{notes:#?}"
     );
+    let frozen =
+        "max_prefix.limit_ipv4: the limit of the other family is that of PeeringDB as it is now";
+    assert!(about(frozen), "{notes:#?}");
+}
+
+/// The sections that some settings of `max_prefix` become, without the lines that say nothing about limits.
+fn limits(max_prefix: &str, clients: &str, options: &str) -> String {
+    let general = format!(
+        "cfg:\n  rs_as: 64500\n  router_id: 192.0.2.1\n  filtering:\n    irrdb: {{ peering_db: False }}\n    max_prefix: {max_prefix}\n"
+    );
+    let folder = Folder::new("limits", &general, &format!("clients:\n{clients}"));
+    let name = folder.0.join("rutter.toml");
+    let text = format!(
+        "[arouteserver]\ngeneral = \"general.yml\"\nclients = \"clients.yml\"\nlan = [\"192.0.2.0/24\"]\n{options}"
+    );
+    let converted = convert_arouteserver(&text, &name).unwrap_or_else(|e| panic!("{e:#?}"));
+    let loaded = Config::parse(&converted.toml, &name);
+    assert!(loaded.is_ok(), "{}\n{loaded:#?}", converted.toml);
+    let path = folder.0.display().to_string();
+    let lines = converted.toml.lines();
+    let about = |line: &&str| {
+        ["max-prefix", "peeringdb", "as-sets", "asn", "["]
+            .iter()
+            .any(|start| line.starts_with(start))
+    };
+    let lines: Vec<String> = lines
+        .filter(about)
+        .map(|line| line.replace(&path, "/etc/arouteserver"))
+        .collect();
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn limits_of_peeringdb_are_followed_and_not_copied() {
+    let clients = r#"
+  - { asn: 3333, ip: 192.0.2.11 }
+  - { asn: 3334, ip: 192.0.2.12, cfg: { filtering: { max_prefix: { limit_ipv4: 7 } } } }
+  - { asn: 3335, ip: 192.0.2.13, cfg: { filtering: { max_prefix: { peering_db: { enabled: False } } } } }
+  - { asn: 3336, ip: 192.0.2.14, cfg: { filtering: { max_prefix: { peering_db: { increment: { absolute: 5 } } }, irrdb: { as_sets: [AS-BAR] } } } }
+"#;
+    let max_prefix = "{ action: restart, restart_after: 10, peering_db: { enabled: True, increment: { absolute: 50, relative: 20 } } }";
+    let written = limits(max_prefix, clients, "peeringdb = \"net.json\"\n");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/arouteserver_limits.toml");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, &written).unwrap();
+    }
+    let golden = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(
+        written, golden,
+        "write it again with UPDATE_GOLDEN=1 if the change is meant"
+    );
+    // Without a dump, and without an action, nothing follows.
+    let without = limits(max_prefix, clients, "");
+    assert!(!without.contains("peeringdb ="), "{without}");
+    let without = limits(
+        "{ peering_db: True }",
+        clients,
+        "peeringdb = \"net.json\"\n",
+    );
+    assert!(!without.contains("max-prefix"), "{without}");
 }
 
 #[test]
