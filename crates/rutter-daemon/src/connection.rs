@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use rutter_rib::{ClientStream, FileRange, Rib};
 use rutter_session::ConnectionId;
 
+use crate::peer::EndCause;
 use crate::read_share::ReadShare;
 use crate::transmitter::TurnShare;
 
@@ -64,6 +65,8 @@ pub(crate) struct Connection {
     kept: Vec<u8>,
     /// `kept` has whole messages.
     has_messages: bool,
+    /// The connection was lost, and ends when the routes that it brought are in the table.
+    pub(crate) lost: Option<EndCause>,
     /// Whole messages of the session, to be sent before more of the stream.
     control: Vec<u8>,
     control_written: usize,
@@ -145,6 +148,7 @@ impl Connection {
             refuses_files: false,
             kept: Vec::new(),
             has_messages: false,
+            lost: None,
             control: Vec::new(),
             control_written: 0,
         }

@@ -7,7 +7,9 @@ use std::sync::atomic::Ordering;
 
 use rutter_config::{Config, LimitAction, MaxPrefix, Neighbor};
 use rutter_net::{Family, PerFamily};
-use rutter_rib::{ClientStream, FamilyInfo, NotKept, PeerId, Retain, Rib, SessionInfo, Sweeper};
+use rutter_rib::{
+    Batch, ClientStream, FamilyInfo, NotKept, PeerId, Retain, Rib, SessionInfo, Sweeper,
+};
 use rutter_session::{
     ConnectionId, DownReason, Negotiated, Session, SessionEvent, Severity, State,
 };
@@ -53,6 +55,9 @@ pub(crate) struct Established {
     pub(crate) receives_paths: bool,
     /// The families whose routes the neighbor has requested again, in index order.
     pub(crate) pending_refreshes: PerFamily<bool>,
+    /// Routes of handled UPDATEs that are not in the table yet: they take more steps than a turn has. No later message of the
+    /// neighbor is handled before.
+    pub(crate) uncommitted: Option<Box<Batch>>,
 }
 
 /// A prefix limit that a neighbor exceeds.
@@ -211,6 +216,7 @@ impl Peer {
                 .flatten()
                 .any(|f| f.add_path_receive),
             pending_refreshes: PerFamily::both(false),
+            uncommitted: None,
         });
         shared.rib.publish_peer_up(peer, unix_us);
         true
@@ -242,6 +248,7 @@ impl Peer {
             stream,
             receives_paths: families.any(|family| family.add_path_receive),
             pending_refreshes,
+            uncommitted: None,
         });
         self.publish_negotiated(connection, &negotiated);
     }
@@ -264,10 +271,17 @@ impl Peer {
         unix_us: u64,
         sweeper: Option<&mut Sweeper>,
     ) {
-        let Some(established) = self.established.take() else {
+        let Some(mut established) = self.established.take() else {
             return;
         };
         let id = established.peer;
+        if let Some(mut uncommitted) = established.uncommitted.take() {
+            // Otherwise routes would stay that the neighbor has withdrawn or replaced.
+            match keep.iter().any(|keep| *keep) {
+                true => _ = shared.rib.commit(&mut uncommitted),
+                false => uncommitted.discard(&shared.rib),
+            }
+        }
         drop(established);
         self.over_limit = PerFamily::both(false);
         self.over_memory = false;

@@ -41,8 +41,6 @@ pub(crate) struct Reactor {
 
 /// The token of the thread's [`Mailbox`].
 pub(crate) const WAKE: Token = Token(usize::MAX);
-/// A turn that read no more bytes than this has few bytes for the clients.
-const SMALL_TURN: usize = 4_096;
 /// A thread with more neighbors than this is woken to write to them itself.
 const FEW_CLIENTS: usize = 16;
 /// The time to sleep while reading is suspended: another thread's writing ends the congestion.
@@ -111,7 +109,8 @@ impl Reactor {
         self.driver.peers.iter()
     }
 
-    /// Returns whether nothing is half done between two turns: no routes wait to be removed, and no command waits.
+    /// Returns whether nothing is half done between two turns: no routes wait to be removed, and no command waits. Routes may
+    /// wait to be put into the table: [`SessionDriver::commit_all`].
     pub(crate) fn is_quiet(&self) -> bool {
         let is_at_work = self.driver.is_sweeping() || self.driver.is_stopping();
         !is_at_work && self.commands.is_empty() && self.mailbox().is_empty()
@@ -237,7 +236,7 @@ impl Reactor {
 
     /// The clients of the other threads have new bytes.
     fn wake_others(&mut self) {
-        let is_small = self.receiver.bytes_in_turn() <= SMALL_TURN;
+        let is_small = self.receiver.is_small_turn();
         for index in 0..self.shared.threads.len() {
             if index != self.index && !(is_small && self.write_for(index)) {
                 self.shared.threads[index].mailbox.wake();

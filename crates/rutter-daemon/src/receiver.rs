@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use rutter_rib::{Batch, PeerId, Pushed};
 use rutter_session::{ConnectionId, Input, Timer};
 use rutter_wire::frame::{self, Frame, MessageType};
+use rutter_wire::update;
 
 use crate::connection::{ConnectionKey, INPUT_LEN, READ_SHARE, ReadOutcome, SMALL_READ_SHARE};
 use crate::peer::EndCause;
@@ -20,19 +21,25 @@ const SMALL_SHARES_MS: u64 = 200;
 
 /// The buffers of a thread for received bytes and UPDATEs.
 ///
-/// Invariant: the batch is empty between two connections, and before the session handles a message.
+/// Invariant: the batch is empty between two connections, and before the session handles a message. Routes that must wait for
+/// the next turn are kept with the session, and no later message of it is handled before.
 pub(crate) struct Receiver {
     input: Box<[u8]>,
     batch: Batch,
     bytes_in_turn: usize,
     /// The steps of this turn so far.
     steps: usize,
-    /// The routes of a commit for the connection that is read.
+    /// The steps at which the share of the connection that is read ends.
+    end: usize,
+    /// The routes of a commit for this connection.
     max_commit: usize,
     /// The connections that were read and may have more input.
     read_again: Vec<ConnectionKey>,
 }
 
+/// A turn that read no more bytes than this, and took no more steps, has few bytes for the clients.
+const SMALL_TURN: usize = 4_096;
+const SMALL_TURN_STEPS: usize = 2_048;
 /// The work of one message besides its routes: the attributes are parsed, compared and encoded.
 const STEPS_PER_MESSAGE: usize = 8;
 /// The steps after which a turn handles no more messages of neighbors that send much: about two milliseconds. A route is a
@@ -54,6 +61,7 @@ impl Default for Receiver {
             batch: Batch::new(),
             bytes_in_turn: 0,
             steps: 0,
+            end: 0,
             max_commit: COMMIT_STEPS,
             read_again: Vec::new(),
         }
@@ -70,6 +78,11 @@ impl Receiver {
     /// The number of bytes handled in this turn.
     pub(crate) fn bytes_in_turn(&self) -> usize {
         self.bytes_in_turn
+    }
+
+    /// Returns whether the turn read so little that it has few bytes for the clients.
+    pub(crate) fn is_small_turn(&self) -> bool {
+        self.bytes_in_turn <= SMALL_TURN && self.steps <= SMALL_TURN_STEPS
     }
 
     /// Frees the memory that a burst of UPDATEs needed.
@@ -128,7 +141,9 @@ impl Receiver {
         if connection.connecting || !connection.readable {
             return false;
         }
-        if driver.must_wait(key.slot) {
+        let uncommitted = driver.uncommitted_on(key.slot);
+        // A second connection may end the session of the first.
+        if driver.must_wait(key.slot) || uncommitted.is_some_and(|id| id != key.id) {
             return true;
         }
         let (share, max_steps) = match driver.shared.has_single_changes(driver.now_ms) {
@@ -142,14 +157,18 @@ impl Receiver {
             return false;
         };
         self.max_commit = connection.share.routes_in(COMMIT_STEPS);
+        self.end = self.steps + max_steps;
+        if uncommitted.is_some() {
+            self.commit_kept(driver, key);
+            return true;
+        }
         let mut input = std::mem::take(&mut self.input);
         match connection.read(&mut input, share) {
             ReadOutcome::Bytes { total, new } => {
                 if let Some(peer) = driver.peers.get_mut(key.slot) {
                     peer.status.received.count_bytes(new);
                 }
-                let (updates, handled) =
-                    self.split_messages(driver, key, &input[..total], max_steps);
+                let (updates, handled) = self.split_messages(driver, key, &input[..total]);
                 driver.check_memory(key.slot, new);
                 let is_busy = driver.count_share(key, handled);
                 if updates > 0 && total <= SINGLE_CHANGES && !is_busy {
@@ -168,109 +187,166 @@ impl Receiver {
         driver.peers.connection_mut(key).is_some_and(|c| c.readable)
     }
 
-    /// Handles the whole messages of the input, until they have taken so many steps. Keeps the rest for the next read.
+    /// Handles the whole messages of the input, until the connection's share is used up. Keeps the rest for the next read.
     /// Returns the number of UPDATEs, and of bytes that were handled.
     fn split_messages(
         &mut self,
         driver: &mut SessionDriver,
         key: ConnectionKey,
         input: &[u8],
-        max_steps: usize,
     ) -> (u64, usize) {
         let mut rest = input;
         let mut updates = 0;
-        let end = self.steps + max_steps;
         while let Some(max_len) = driver.max_message_len(key) {
-            match frame::next_frame(rest, max_len) {
-                Ok(Some(_)) if self.steps >= end => {
-                    if let Some(connection) = driver.peers.connection_mut(key) {
-                        connection.keep_messages(rest);
-                    }
-                    break;
-                }
-                Ok(Some(frame)) => {
-                    self.steps += STEPS_PER_MESSAGE;
-                    rest = &rest[frame.wire.len()..];
-                    match fast_path(driver, key, &frame) {
-                        Some(peer) => {
-                            updates += 1;
-                            self.push_update(driver, key.slot, peer, frame.body);
-                        }
-                        None => self.handle_message(driver, key, frame),
-                    }
-                }
+            let handled = match frame::next_frame(rest, max_len) {
                 Ok(None) => {
                     if let Some(connection) = driver.peers.connection_mut(key) {
                         connection.keep(rest);
                     }
                     break;
                 }
+                _ if self.steps >= self.end => None,
+                Ok(Some(frame)) => match fast_path(driver, key, &frame) {
+                    Some(peer) => {
+                        let handled = self.push_update(driver, key, peer, frame.body);
+                        updates += u64::from(handled);
+                        handled.then_some(frame.wire.len())
+                    }
+                    None => self
+                        .handle_message(driver, key, frame)
+                        .then_some(frame.wire.len()),
+                },
                 Err(notification) => {
-                    self.commit(driver, key.slot);
-                    let connection = key.id;
-                    let input = Input::FramingError {
-                        connection,
-                        notification,
-                    };
-                    driver.handle(key.slot, input);
-                    break;
+                    if self.commit(driver, key) {
+                        let connection = key.id;
+                        let input = Input::FramingError {
+                            connection,
+                            notification,
+                        };
+                        driver.handle(key.slot, input);
+                        break;
+                    }
+                    None
                 }
-            }
+            };
+            self.steps += STEPS_PER_MESSAGE;
+            let Some(len) = handled else {
+                if let Some(connection) = driver.peers.connection_mut(key) {
+                    connection.keep_messages(rest);
+                }
+                break;
+            };
+            rest = &rest[len..];
         }
         let handled = input.len() - rest.len();
         self.bytes_in_turn += handled;
-        self.commit(driver, key.slot);
+        self.commit(driver, key);
         if updates > 0 {
             driver.updates_received(key.slot, updates);
         }
         (updates, handled)
     }
-
-    fn push_update(&mut self, driver: &mut SessionDriver, slot: usize, peer: PeerId, body: &[u8]) {
+    /// Returns `false` if the UPDATE must wait until the routes before it are in the table.
+    fn push_update(
+        &mut self,
+        driver: &mut SessionDriver,
+        key: ConnectionKey,
+        peer: PeerId,
+        body: &[u8],
+    ) -> bool {
+        if update::is_end_of_rib(body).is_some() && !self.commit(driver, key) {
+            return false;
+        }
         let rib = &driver.shared.rib;
         let pushed = self.batch.push(rib, peer, body, driver.unix_us());
         self.steps += (pushed.announced + pushed.withdrawn) as usize;
-        if !is_plain(&pushed) {
-            self.handle_special_update(driver, slot, pushed);
+        if !is_plain(&pushed) && !self.handle_special_update(driver, key, pushed) {
+            return false;
         }
         if self.batch.len() >= self.max_commit {
-            self.commit(driver, slot);
+            self.commit(driver, key);
         }
+        true
     }
 
-    /// An UPDATE that was malformed, or that is an End-of-RIB marker.
-    fn handle_special_update(&mut self, driver: &mut SessionDriver, slot: usize, pushed: Pushed) {
+    /// An UPDATE that was malformed, or that is an End-of-RIB marker. Returns `false` if it must wait.
+    fn handle_special_update(
+        &mut self,
+        driver: &mut SessionDriver,
+        key: ConnectionKey,
+        pushed: Pushed,
+    ) -> bool {
+        if pushed.reset.is_some() && !self.commit(driver, key) {
+            return false;
+        }
         if !pushed.faults.is_empty() {
-            driver.log_faults(slot, &pushed.faults);
+            driver.log_faults(key.slot, &pushed.faults);
         }
         if let Some(family) = pushed.end_of_rib.and_then(|afi_safi| afi_safi.family()) {
-            self.commit(driver, slot);
-            driver.end_of_rib(slot, family);
+            driver.end_of_rib(key.slot, family);
         }
         if let Some(notification) = pushed.reset {
-            self.commit(driver, slot);
-            driver.handle(slot, Input::UpdateError { notification });
+            driver.handle(key.slot, Input::UpdateError { notification });
+        }
+        true
+    }
+
+    /// Any other message. The session's answer may change the table, so the UPDATEs before it are committed first. Returns
+    /// `false` if it must wait.
+    fn handle_message(
+        &mut self,
+        driver: &mut SessionDriver,
+        key: ConnectionKey,
+        frame: Frame<'_>,
+    ) -> bool {
+        let is_next = self.commit(driver, key);
+        if is_next {
+            let connection = key.id;
+            driver.handle(key.slot, Input::Message { connection, frame });
+        }
+        is_next
+    }
+
+    /// Puts more of the routes that former turns left into the table.
+    fn commit_kept(&mut self, driver: &mut SessionDriver, key: ConnectionKey) {
+        let Some(batch) = driver.take_uncommitted(key.slot) else {
+            return;
+        };
+        self.steps += batch.len();
+        self.batch = batch;
+        let is_done = self.commit(driver, key);
+        // Its next message may wait behind them, so the neighbor is not silent.
+        driver.updates_received(key.slot, 0);
+        let connection = driver.peers.connection_mut(key).filter(|_| is_done);
+        if let Some(cause) = connection.and_then(|connection| connection.lost.take()) {
+            driver.connection_ended(key, cause);
         }
     }
 
-    /// Any other message. The session's answer may change the table, so the UPDATEs before it are committed first.
-    fn handle_message(&mut self, driver: &mut SessionDriver, key: ConnectionKey, frame: Frame<'_>) {
-        self.commit(driver, key.slot);
-        let connection = key.id;
-        driver.handle(key.slot, Input::Message { connection, frame });
-    }
-
-    /// Puts the collected UPDATEs into the table.
-    fn commit(&mut self, driver: &mut SessionDriver, slot: usize) {
-        if !self.batch.is_empty() {
+    /// Puts the collected UPDATEs into the table, as far as the connection's share of the turn reaches. Returns `false` if some
+    /// routes are kept for the next turn.
+    fn commit(&mut self, driver: &mut SessionDriver, key: ConnectionKey) -> bool {
+        while !self.batch.is_empty() {
             let routes = self.batch.len();
-            let more_steps = driver.shared.rib.commit(&mut self.batch);
-            if more_steps > 0 {
-                self.steps += more_steps;
-                driver.note_steps(slot, routes, more_steps);
+            let rib = &driver.shared.rib;
+            let more_steps = rib.commit_some(&mut self.batch, COMMIT_STEPS);
+            self.steps += more_steps;
+            let left = self.batch.len();
+            if left > 0 {
+                // If a limit ends the session, they end with it.
+                driver.keep_uncommitted(key, std::mem::take(&mut self.batch));
             }
-            driver.check_limits(slot);
+            driver.committed(key.slot, routes - left, more_steps);
+            if left == 0 {
+                break;
+            }
+            if self.steps - left >= self.end {
+                self.steps -= left;
+                return false;
+            }
+            self.batch = driver.take_uncommitted(key.slot).unwrap_or_default();
         }
+        true
     }
 }
 

@@ -21,6 +21,7 @@ use crate::daemon::Daemon;
 use crate::mailbox::Command;
 use crate::neighbor_settings::NeighborSettings;
 use crate::peer_table::Change;
+use crate::transmitter::Transmitter;
 
 /// One I/O thread that does only what the test asks for, with three members.
 struct World {
@@ -43,7 +44,7 @@ impl World {
         let text = format!(
             "[exchange]\nasn = 64500\nrouter-id = \"192.0.2.1\"\nlan = [\"127.0.1.0/24\"]\n\
              [daemon]\nlisten = [\"127.0.0.1:0\"]\nthreads = 1\nlog = \"error\"\n\
-             control-socket = \"{path}/ctl\"\nstate = \"{path}\"\n[checks]\nnext-hop = \"any\"\n\
+             control-socket = \"{path}/ctl\"\nstate = \"{path}\"\n[checks]\nnext-hop = \"any\"\ninvalid-asns = false\n\
              [defaults]\npassive = true\nidle-hold-time = 1\n\
              [[member]]\nasn = 64501\naddress = [\"127.0.1.1\"]\n\
              [[member]]\nasn = 64502\naddress = [\"127.0.1.2\"]\n\
@@ -88,6 +89,8 @@ impl World {
         let mut client = TcpStream::connect(to).expect("connect");
         let (stream, _) = self.listener.accept().expect("accept");
         stream.set_nonblocking(true).expect("a socket");
+        // Otherwise a message waits until the one before is acknowledged.
+        client.set_nodelay(true).expect("a socket");
         client.write_all(messages).expect("send");
         let remote = IpAddr::from(MEMBERS[member]);
         CommandRunner(&mut self.driver).run(Command::Accepted { remote, stream });
@@ -254,4 +257,163 @@ fn a_turn_has_few_steps_and_begins_with_neighbors_that_send_little() {
         assert!(turns < 200, "it goes on");
     }
     assert!(turns > 5, "{turns}");
+}
+
+/// An UPDATE of a member with long attributes of its own.
+fn long_announcement(member: usize, number: u32) -> Vec<u8> {
+    let mut attributes = Vec::new();
+    attr::write_attr(&mut attributes, 0x40, code::ORIGIN, &[0]);
+    let [a, b] = (number as u16).to_be_bytes();
+    let path = [2, 2, 0, 0, 0xfb, 0xf5 + member as u8, 0, 3, a, b];
+    attr::write_attr(&mut attributes, 0x40, code::AS_PATH, &path);
+    attr::write_attr(&mut attributes, 0x40, code::NEXT_HOP, &[198, 51, 100, 7]);
+    attr::write_attr(&mut attributes, 0xd0, 99, &[7; 3_900]);
+    let [_, high, middle, low] = number.to_be_bytes();
+    let sections = update::Sections {
+        withdrawn: &[],
+        attributes: &attributes,
+        nlri: &[24, 20 + high, middle, low],
+    };
+    let mut out = Vec::new();
+    update::write(&mut out, &sections);
+    out
+}
+
+const HIDDEN: u32 = 1_000;
+
+/// Members 0 and 1 announce the same prefixes, and those of member 1 have long attributes. All others receive the routes of
+/// member 0.
+fn hide_long_routes(world: &mut World) -> [TcpStream; 3] {
+    let mut clients = [0, 1, 2].map(|member| world.connect(member, &open(member)));
+    world.read();
+    assert!((0..3).all(|member| world.is_established(member)));
+    let mut transmitter = Transmitter::default();
+    for _ in 0..10 {
+        for (member, id) in (0..3).flat_map(|member| ConnectionId::ALL.map(|id| (member, id))) {
+            let slot = world.slot(member);
+            let key = ConnectionKey { slot, id };
+            if let Some(one) = world.driver.peers.connection_mut(key) {
+                one.writable = true;
+            }
+        }
+        world.driver.write_queue.push_all();
+        transmitter.write_sockets(&mut world.driver);
+    }
+    for number in 0..HIDDEN {
+        let long = long_announcement(1, number);
+        clients[1].write_all(&long).expect("send");
+        world.read();
+    }
+    for half in [0..HIDDEN / 2, HIDDEN / 2..HIDDEN] {
+        let short = announcement(0, half);
+        clients[0].write_all(&short).expect("send");
+    }
+    for _ in 0..100 {
+        world.read();
+    }
+    let received = [0, 1].map(|member| world.received_routes(member));
+    assert_eq!(received, [HIDDEN; 2]);
+    clients
+}
+
+/// Withdraws all of [`hide_long_routes`] in one message.
+fn withdrawal_of_all() -> Vec<u8> {
+    let withdrawn = (0..HIDDEN).flat_map(|number| {
+        let [_, high, middle, low] = number.to_be_bytes();
+        [24, 20 + high, middle, low]
+    });
+    let sections = update::Sections {
+        withdrawn: &withdrawn.collect::<Vec<u8>>(),
+        attributes: &[],
+        nlri: &[],
+    };
+    let mut out = Vec::new();
+    update::write(&mut out, &sections);
+    out
+}
+
+/// A member withdraws its routes in one message, and others with long attributes take their places.
+#[test]
+fn a_message_that_sends_long_attributes_of_others_takes_many_turns() {
+    let mut world = World::new("long");
+    let mut clients = hide_long_routes(&mut world);
+    let mut messages = withdrawal_of_all();
+    // The session must not handle it at once, because then all UPDATEs before would have to be in the table.
+    messages.extend(KEEPALIVE);
+    messages.extend(announcement(0, 5_000..5_001));
+    clients[0].write_all(&messages).expect("send");
+    let mut turns = 0;
+    loop {
+        let one = announcement(2, 10_000 + turns..10_001 + turns);
+        clients[2].write_all(&one).expect("send");
+        let before = world.received_routes(0);
+        world.read();
+        turns += 1;
+        assert_eq!(world.received_routes(2), turns);
+        let left = world.received_routes(0);
+        if before <= 1 {
+            assert_eq!(left, 1, "the later message");
+            break;
+        }
+        // Single changes are known only after the first of them.
+        let most = if turns == 1 { 400 } else { 200 };
+        assert!(before - left < most, "turn {turns}: {before}, then {left}");
+        assert!(turns < 500, "it goes on");
+    }
+    assert!(turns > 5, "{turns}");
+}
+
+/// The session of a member ends while routes that it has withdrawn wait.
+fn end_in_the_middle(name: &str, end: impl FnOnce(&mut World, ConnectionKey)) -> World {
+    let mut world = World::new(name);
+    let mut clients = hide_long_routes(&mut world);
+    clients[0].write_all(&withdrawal_of_all()).expect("send");
+    // Single changes of another make the shares small.
+    let one = announcement(2, 10_000..10_001);
+    clients[2].write_all(&one).expect("send");
+    world.read();
+    let slot = world.slot(0);
+    let id = world.driver.uncommitted_on(slot).expect("routes wait");
+    end(&mut world, ConnectionKey { slot, id });
+    world
+}
+
+#[test]
+fn a_connection_that_is_lost_ends_when_its_routes_are_in_the_table() {
+    let mut left = HIDDEN;
+    let mut world = end_in_the_middle("lost", |world, key| {
+        let cause = EndCause::Failed(std::io::ErrorKind::BrokenPipe.into());
+        world.driver.connection_ended(key, cause);
+    });
+    while world.is_established(0) {
+        let before = std::mem::replace(&mut left, world.received_routes(0));
+        assert!(before - left < HIDDEN / 2, "{before}, then {left}");
+        assert!(left > 0, "it goes on");
+        world.read();
+    }
+    assert_eq!(world.received_routes(0), 0, "nothing is left to remove");
+}
+
+#[test]
+fn routes_that_wait_end_with_their_session() {
+    let mut world = end_in_the_middle("ends", |world, key| {
+        let input = Input::Reset {
+            reason: rutter_session::ResetReason::Administrative,
+            text: "",
+        };
+        world.driver.handle(key.slot, input);
+    });
+    assert!(!world.is_established(0));
+    while world.driver.is_sweeping() {
+        world.driver.sweep();
+    }
+    assert_eq!(world.received_routes(0), 0);
+    assert_eq!(world.received_routes(1), HIDDEN);
+}
+
+#[test]
+fn routes_that_wait_come_into_the_table_before_another_process_takes_over() {
+    let world = end_in_the_middle("passed", |world, _| world.driver.commit_all());
+    assert_eq!(world.received_routes(0), 0);
+    assert_eq!(world.driver.uncommitted_on(world.slot(0)), None);
 }

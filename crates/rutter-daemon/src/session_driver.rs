@@ -13,8 +13,8 @@ use mio::net::TcpStream;
 use mio::{Interest, Registry};
 use rutter_config::Neighbor;
 use rutter_net::Family;
-use rutter_rib::Sweeper;
-use rutter_session::{Input, State, Timer};
+use rutter_rib::{Batch, Sweeper};
+use rutter_session::{ConnectionId, Input, State, Timer};
 use rutter_wire::attr::Malformed;
 
 use crate::ao_changes::AoChanges;
@@ -202,13 +202,21 @@ impl SessionDriver {
     }
 
     /// Notes that a commit of so many routes of a neighbor took more steps.
-    pub(crate) fn note_steps(&mut self, slot: usize, routes: usize, steps: usize) {
+    fn note_steps(&mut self, slot: usize, routes: usize, steps: usize) {
         let now_ms = self.now_ms;
         let peer = self.peers.get_mut(slot);
         let connections = peer.into_iter().flat_map(|peer| &mut peer.connections);
         for connection in connections.flatten() {
             connection.share.note_steps(routes, steps, now_ms);
         }
+    }
+
+    /// Notes the steps of a commit of so many routes of a neighbor besides one for each, and checks its limits.
+    pub(crate) fn committed(&mut self, slot: usize, routes: usize, more_steps: usize) {
+        if more_steps > 0 {
+            self.note_steps(slot, routes, more_steps);
+        }
+        self.check_limits(slot);
     }
 
     /// Returns whether a neighbor has sent more than its share lately.
@@ -444,8 +452,49 @@ impl SessionDriver {
         self.handle(slot, Input::RequestRefresh { family });
     }
 
+    /// The connection of a neighbor whose UPDATEs were handled but are not all in the table yet.
+    pub(crate) fn uncommitted_on(&self, slot: usize) -> Option<ConnectionId> {
+        let established = self.peers.get(slot)?.established.as_ref()?;
+        { established.uncommitted.as_ref() }.map(|_| established.connection)
+    }
+
+    /// Keeps routes of a neighbor for a later turn. If its session has ended, they are not needed any more.
+    pub(crate) fn keep_uncommitted(&mut self, key: ConnectionKey, mut batch: Batch) {
+        let peer = self.peers.get_mut(key.slot);
+        match peer.and_then(|peer| peer.established.as_mut()) {
+            Some(established) => established.uncommitted = Some(Box::new(batch)),
+            None => batch.discard(&self.shared.rib),
+        }
+        if let Some(connection) = self.peers.connection_mut(key) {
+            connection.readable = true;
+        }
+    }
+
+    /// Takes the routes of [`SessionDriver::keep_uncommitted`].
+    pub(crate) fn take_uncommitted(&mut self, slot: usize) -> Option<Batch> {
+        let established = self.peers.get_mut(slot)?.established.as_mut()?;
+        established.uncommitted.take().map(|batch| *batch)
+    }
+
+    /// Puts all routes that wait for a later turn into the table.
+    pub(crate) fn commit_all(&mut self) {
+        for slot in 0..self.peers.slot_count() {
+            if let Some(mut batch) = self.take_uncommitted(slot) {
+                self.shared.rib.commit(&mut batch);
+            }
+        }
+    }
+
     /// A connection was closed by the neighbor or lost.
     pub(crate) fn connection_ended(&mut self, key: ConnectionKey, cause: EndCause) {
+        if self.uncommitted_on(key.slot) == Some(key.id) {
+            // The reader ends it. To put all routes into the table now could take long.
+            if let Some(connection) = self.peers.connection_mut(key) {
+                connection.lost = Some(cause);
+                connection.writable = false;
+            }
+            return;
+        }
         let Some(peer) = self.peers.get_mut(key.slot) else {
             return;
         };

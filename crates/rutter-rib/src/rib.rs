@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
-use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
+use rutter_net::{Family, PerFamily};
 use rutter_policy::ExportPolicy;
 use smallvec::SmallVec;
 
@@ -201,9 +201,16 @@ impl Rib {
     }
 
     /// Applies a batch to the shards and empties it. Returns the steps beyond one for each route: a peer can send many paths
-    /// of each prefix, and a change of one costs a step for some of the others.
+    /// of each prefix, and a change of one costs a step for some of the others. With a short message it can have long attributes
+    /// of other routes sent to clients.
     pub fn commit(&self, batch: &mut Batch) -> usize {
-        let mut more_steps = 0;
+        self.commit_some(batch, usize::MAX)
+    }
+
+    /// As [`Rib::commit`], but after so many steps beyond one for each route, at least one, the other routes stay in the
+    /// batch. Call it again after others were served, and before anything else of the peer is handled.
+    pub fn commit_some(&self, batch: &mut Batch, max_steps: usize) -> usize {
+        let (mut more_steps, mut is_done) = (0, true);
         if let Some(peer) = batch.peer()
             && !batch.is_empty()
         {
@@ -215,18 +222,32 @@ impl Rib {
                 store: &self.store,
                 peer,
             };
+            let max_steps = max_steps.max(1);
             for (index, shard) in self.shards.iter().enumerate() {
                 let (ipv4, ipv6) = batch.ops(index);
                 if ipv4.is_empty() && ipv6.is_empty() {
                     continue;
                 }
                 let mut shard = shard.lock();
-                more_steps += shard.apply::<Ipv4Prefix>(&with, ipv4, &batch.sets);
-                more_steps += shard.apply::<Ipv6Prefix>(&with, ipv6, &batch.sets);
+                let sets = &batch.sets;
+                let of_ipv4 =
+                    shard.apply(&with, (ipv4, sets), max_steps.saturating_sub(more_steps));
+                more_steps += of_ipv4.more_steps;
+                let of_ipv6 =
+                    shard.apply(&with, (ipv6, sets), max_steps.saturating_sub(more_steps));
+                more_steps += of_ipv6.more_steps;
+                is_done = of_ipv4.count() + of_ipv6.count() == ipv4.len() + ipv6.len();
+                if !is_done {
+                    drop(shard);
+                    batch.remove_applied(index, (&of_ipv4, &of_ipv6));
+                    break;
+                }
             }
         }
-        batch.publish(self);
-        batch.clear(self);
+        if is_done {
+            batch.publish(self);
+            batch.clear(self);
+        }
         more_steps
     }
 

@@ -440,6 +440,10 @@ fn attempt(
             "a neighbor does not use its new key yet; the log names it. Try again when it does",
         ));
     }
+    // Before the services are held: their readers have then read these changes, too.
+    for reactor in threads.iter_mut().filter_map(|thread| thread.as_mut()) {
+        reactor.driver().commit_all();
+    }
     let services = shared.services.get();
     let services = services.map(|services| services.hold(SERVICE_PATIENCE));
     let services = services.transpose()?;

@@ -15,7 +15,7 @@ use crate::adj_rib_in::later_checks::LaterChecks;
 use crate::adj_rib_in::message::Message;
 use crate::adj_rib_in::next_hop_octets::pack;
 use crate::adj_rib_in::route::State;
-use crate::adj_rib_in::shard::{Op, Stored, WITHDRAW};
+use crate::adj_rib_in::shard::{Applied, Op, Stored, WITHDRAW};
 use crate::adj_rib_in::verdict::Verdict;
 use crate::read::feed::FeedEvent;
 use crate::read::feed_batch::FeedBatch;
@@ -71,6 +71,8 @@ pub struct Batch {
     verdicts: Vec<AttrVerdict>,
     /// The sender's policy or outside data changed after the first push: all routes are evaluated again.
     is_mixed: bool,
+    /// [`Batch::conclude`] has been called, and some of the routes may be in the table.
+    is_concluded: bool,
     ipv4: Ops<Ipv4Prefix>,
     ipv6: Ops<Ipv6Prefix>,
     len: usize,
@@ -129,6 +131,7 @@ impl Batch {
     /// Parses one UPDATE body of an established peer and evaluates its routes. All pushes between two commits must be
     /// of one peer. `unix_us` (wall time) goes into feed events.
     pub fn push(&mut self, rib: &Rib, peer: PeerId, body: &[u8], unix_us: u64) -> Pushed {
+        debug_assert!(!self.is_concluded, "what a commit left comes first");
         let mut pushed = Pushed::default();
         if !self.refresh_sender(rib, peer) {
             return pushed;
@@ -473,6 +476,9 @@ impl Batch {
 
     /// Evaluates the checks that [`Batch::push`] left: those of outside data.
     pub(crate) fn conclude(&mut self) {
+        if std::mem::replace(&mut self.is_concluded, true) {
+            return;
+        }
         let Some(sender) = self.sender.as_ref().filter(|_| !self.is_mixed) else {
             return;
         };
@@ -508,6 +514,7 @@ impl Batch {
         sender.neighbor.import = Arc::clone(import);
         sender.data = Arc::clone(&topology.outside_data);
         sender.classes = Arc::clone(&topology.classes);
+        self.is_mixed = false;
         let judge = Judge::new(topology, import);
         for ops in &mut self.ipv4.by_shard {
             judge.reevaluate_queued(ops, &self.sets);
@@ -515,6 +522,19 @@ impl Batch {
         for ops in &mut self.ipv6.by_shard {
             judge.reevaluate_queued(ops, &self.sets);
         }
+    }
+
+    /// Removes the operations that are in the table: those of the shards before this one, and some of its own by family.
+    #[cold]
+    pub(crate) fn remove_applied(&mut self, shard: usize, (ipv4, ipv6): (&Applied, &Applied)) {
+        self.len -= self.ipv4.remove_applied(shard, ipv4) + self.ipv6.remove_applied(shard, ipv6);
+    }
+
+    /// Forgets operations that are not in the table, because the session of their peer ends and none of its routes stay. Their
+    /// updates are published nevertheless: they were received.
+    pub fn discard(&mut self, rib: &Rib) {
+        self.publish(rib);
+        self.clear(rib);
     }
 
     /// The peer of all operations.
@@ -532,6 +552,7 @@ impl Batch {
             .for_each(|set| rib.store.release_unrouted(set));
         self.verdicts.clear();
         self.is_mixed = false;
+        self.is_concluded = false;
         self.len = 0;
     }
 }
@@ -549,6 +570,18 @@ impl<K: Stored> Ops<K> {
             self.by_shard[shard].push(op(*path_id, *prefix));
         }
         count
+    }
+
+    /// Removes the operations of the shards before this one, and those of this that were applied. Returns their number.
+    fn remove_applied(&mut self, shard: usize, applied: &Applied) -> usize {
+        let before = self.by_shard[..shard].iter_mut();
+        let of_others: usize = before.map(|ops| ops.drain(..).len()).sum();
+        let ops = &mut self.by_shard[shard];
+        let left: Vec<Op<K>> = { applied.left.iter() }
+            .map(|at| ops[*at as usize])
+            .collect();
+        ops.splice(..applied.ops, left);
+        of_others + applied.count()
     }
 }
 

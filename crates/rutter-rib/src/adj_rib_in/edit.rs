@@ -310,6 +310,7 @@ pub(crate) fn record_for_live<K: Stored>(
             prefix,
             &clients,
             K::records(&mut live.pending),
+            &mut live.octets,
         ));
     }
 }

@@ -22,6 +22,7 @@ use crate::advertise::catch_up::CatchUp;
 use crate::advertise::clients::Clients;
 use crate::advertise::encode::{Nlri, Style};
 use crate::advertise::group::Inbox;
+use crate::advertise::octet_count::OctetCount;
 use crate::advertise::recorder::Record;
 use crate::read::change_log::{ChangeLog, Unwatched, Watch};
 use crate::read::lookup::{FamilyMirror, Mirror, ShardMirror};
@@ -155,6 +156,31 @@ pub(crate) const MAX_VISITED_ROUTES: usize = 8 * MAX_VISITED as usize;
 /// The other routes of a destination that cost as much as one operation, about half a microsecond: a change compares them and
 /// what clients are sent of them.
 pub(crate) const ROUTES_PER_STEP: usize = 4;
+/// The operations after which a commit looks again at the attributes that clients must be sent, while these are short.
+const OPS_BETWEEN_LOOKS: usize = 16;
+const FEW_OCTETS: usize = 16 * 1024;
+/// A commit of a limited number of steps takes so many plain operations for each: they are seldom split.
+const OPS_PER_STEP: usize = 2;
+
+/// The outcome of operations on a shard.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Applied {
+    /// The number of first operations that were applied, but for those that are `left`.
+    pub ops: usize,
+    /// The indices of operations among these that are left: their destinations have many routes.
+    pub left: Vec<u32>,
+    /// The steps beyond one for each: destinations with many routes cost more, and so do long attributes that clients are
+    /// sent.
+    pub more_steps: usize,
+}
+
+impl Applied {
+    /// The number of operations that were applied.
+    pub fn count(&self) -> usize {
+        self.ops - self.left.len()
+    }
+}
+
 /// The routes that a slice edits before it releases the shard's lock for waiting threads. Each edit is recorded for
 /// the clients, which takes long where there are many.
 pub(crate) const MAX_EDITS: usize = 256;
@@ -180,12 +206,17 @@ impl Shard {
         }
     }
 
-    /// Applies operations of one peer in order, then hands the records to the groups. Returns the steps beyond one for each
-    /// operation: destinations with many routes cost more.
-    pub fn apply<K: Stored>(&mut self, with: &Apply<'_>, ops: &[Op<K>], sets: &[AttrSet]) -> usize {
+    /// Applies operations of one peer in order, then hands the records to the groups. It leaves operations once they have
+    /// taken so many steps beyond one for each.
+    pub fn apply<K: Stored>(
+        &mut self,
+        with: &Apply<'_>,
+        ops: (&[Op<K>], &[AttrSet]),
+        max_steps: usize,
+    ) -> Applied {
         match self.watch.clone() {
-            None => self.apply_watched(with, (ops, sets), Unwatched),
-            Some(log) => self.apply_watched(with, (ops, sets), &*log),
+            None => self.apply_watched(with, ops, max_steps, Unwatched),
+            Some(log) => self.apply_watched(with, ops, max_steps, &*log),
         }
     }
 
@@ -193,9 +224,14 @@ impl Shard {
         &mut self,
         with: &Apply<'_>,
         (ops, sets): (&[Op<K>], &[AttrSet]),
+        max_steps: usize,
         watch: W,
-    ) -> usize {
-        self.changes += ops.len() as u64;
+    ) -> Applied {
+        let ops = &ops[..ops.len().min(max_steps.saturating_mul(OPS_PER_STEP))];
+        let mut applied = Applied {
+            ops: ops.len(),
+            ..Applied::default()
+        };
         let mut tally = Tally::default();
         let limit = with.limit::<K>();
         let mirror = self.mirror.clone();
@@ -205,7 +241,19 @@ impl Shard {
         let mut found = Vec::with_capacity(ops.len());
         table.find_all(ops.iter().map(|op| op.prefix), &mut found);
         let mut deferred = Vec::new();
+        let mut next_look = OPS_BETWEEN_LOOKS;
         for (index, (op, found)) in ops.iter().zip(found).enumerate() {
+            if index == next_look {
+                let octets = clients.pending_octets();
+                if OctetCount::steps(octets) >= max_steps {
+                    applied.ops = index;
+                    break;
+                }
+                next_look += match octets < FEW_OCTETS {
+                    true => OPS_BETWEEN_LOOKS,
+                    false => 1,
+                };
+            }
             let id = match still_valid(table, found, op.prefix) {
                 Some(id) => id,
                 None if op.set == WITHDRAW => match table.find(op.prefix) {
@@ -239,17 +287,23 @@ impl Shard {
             watch.after(before, with.topology, edit.table);
         }
         with.count::<K>(tally);
-        let more_steps = match deferred.is_empty() {
-            true => 0,
-            false => self.apply_deferred(with, deferred, (ops, sets), watch),
-        };
+        if !deferred.is_empty() {
+            self.apply_deferred(
+                with,
+                deferred,
+                (ops, sets),
+                watch,
+                (max_steps, &mut applied),
+            );
+        }
+        self.changes += applied.count() as u64;
         K::table_mut(self).release_if_empty();
-        self.deliver();
-        more_steps
+        applied.more_steps += OctetCount::steps(self.deliver());
+        applied
     }
 
     /// Applies the operations on destinations with many routes, those of each destination together. Until then nobody
-    /// else changes these destinations. Returns the steps.
+    /// else changes these destinations. Once the steps are used up, the operations on the other destinations are left.
     #[inline(never)]
     fn apply_deferred<K: Stored, W: Watch>(
         &mut self,
@@ -257,13 +311,18 @@ impl Shard {
         mut deferred: Vec<(Id, u32)>,
         (ops, sets): (&[Op<K>], &[AttrSet]),
         watch: W,
-    ) -> usize {
-        let mut steps = 0;
+        (max_steps, applied): (usize, &mut Applied),
+    ) {
         let mirror = self.mirror.clone();
         let mirror = ShardMirror::of(mirror.as_deref(), self.index);
         let (table, clients) = K::split(self);
         deferred.sort_unstable();
         for together in deferred.chunk_by(|a, b| a.0 == b.0) {
+            let steps = applied.more_steps + OctetCount::steps(clients.pending_octets());
+            if steps >= max_steps {
+                applied.left.extend(together.iter().map(|(_, index)| index));
+                continue;
+            }
             let mut edit = Edit {
                 table,
                 clients,
@@ -275,12 +334,12 @@ impl Shard {
                 ((with.peer, op.path_id), op.route(with.peer, sets))
             };
             let id = together[0].0;
-            steps += edit.table.get(id).routes.len() / ROUTES_PER_STEP;
+            applied.more_steps += edit.table.get(id).routes.len() / ROUTES_PER_STEP;
             let before = watch.before(edit.table, id);
             edit.replace_all(id, together.iter().map(change).collect());
             watch.after(before, with.topology, edit.table);
         }
-        steps
+        applied.left.sort_unstable();
     }
 
     /// Edits routes in a slice of destinations. `edit` is called with each route and returns its outcome. Returns the
@@ -339,8 +398,10 @@ impl Shard {
         (id < K::table(self).id_end()).then_some(id)
     }
 
-    /// Moves records to the groups' inboxes. The shard's lock is held, so that their order is the shard's.
-    pub fn deliver(&mut self) {
+    /// Moves records to the groups' inboxes. The shard's lock is held, so that their order is the shard's. Returns the octets
+    /// of their attributes beyond those of usual sets.
+    pub fn deliver(&mut self) -> usize {
+        let mut all = 0;
         for live in &mut self.clients.live {
             let Inbox { ipv4, ipv6 } = &mut live.pending;
             if ipv4.is_empty() && ipv6.is_empty() {
@@ -354,7 +415,14 @@ impl Shard {
             live.group
                 .pending_records
                 .fetch_add(records, Ordering::Release);
+            let octets = std::mem::take(&mut live.octets).octets();
+            if octets > 0 {
+                let pending = &live.group.pending_octets;
+                pending.fetch_add(octets, Ordering::Relaxed);
+            }
+            all += octets;
         }
+        all
     }
 }
 

@@ -26,6 +26,7 @@ use crate::advertise::export_view::GroupScope;
 use crate::advertise::group::{BEGIN_OF_REFRESH, Group, write_messages};
 use crate::advertise::lines::{Destination, Lines, SortedLines};
 use crate::advertise::log::{FREED_AT_ONCE, Segment, UnreadSegments};
+use crate::advertise::octet_count::SLICE_OCTETS;
 use crate::advertise::unsent::Unsent;
 use crate::topology::Topology;
 use crate::{PeerId, Rib};
@@ -76,9 +77,6 @@ impl ReadSlice {
 const SLICE: usize = 1024;
 /// The routes visited under one hold of a shard's lock, but for those of the last destination.
 const SLICE_ROUTES: usize = 8 * 1024;
-/// The octets of attributes that a slice reads and writes, but for those of the last destination. Where communities are
-/// removed, they take a millisecond or two.
-const SLICE_OCTETS: usize = 256 * 1024;
 /// The part of the log that is turned into marks at once, bytes of memory. A slice also ends after some marks.
 const DISCARDED_AT_ONCE: u64 = 128 * 1024;
 /// The slices without anything for the client that one call visits.

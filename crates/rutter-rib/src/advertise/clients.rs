@@ -9,6 +9,7 @@ use crate::PeerId;
 use crate::adj_rib_in::table::Id;
 use crate::advertise::catch_up::CatchUp;
 use crate::advertise::group::{Group, Inbox};
+use crate::advertise::octet_count::OctetCount;
 use crate::peer_set::PeerSet;
 use crate::topology::Topology;
 
@@ -28,12 +29,19 @@ pub(crate) struct Live {
     pub peers: PeerSet,
     pub count: usize,
     pub pending: Inbox,
+    /// The attributes in `pending`.
+    pub octets: OctetCount,
 }
 
 impl Clients {
     /// Returns whether there is no client.
     pub fn is_empty(&self) -> bool {
         self.live.is_empty() && self.catching_up.is_empty()
+    }
+
+    /// The octets of long attributes in the records that wait for [`crate::adj_rib_in::shard::Shard::deliver`].
+    pub fn pending_octets(&self) -> usize {
+        self.live.iter().map(|live| live.octets.octets()).sum()
     }
 
     /// Adds a client that follows the log of its group.
@@ -50,6 +58,7 @@ impl Clients {
                     peers: PeerSet::default(),
                     count: 0,
                     pending: Inbox::default(),
+                    octets: OctetCount::default(),
                 };
                 live.add(peer);
                 self.live.push(live);

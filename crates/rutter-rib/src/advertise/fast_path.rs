@@ -242,6 +242,7 @@ mod tests {
 
     use super::*;
     use crate::advertise::export_view::{ExportView, Rules};
+    use crate::advertise::octet_count::OctetCount;
     use crate::advertise::recorder::LiveClients;
     use crate::advertise::test_support::{Exchange, live, plain_style};
     use crate::peer_set::PeerSet;
@@ -293,7 +294,12 @@ mod tests {
     fn recorded(live: &LiveClients<'_>, record: impl FnOnce(Recorder<'_, Ipv4Prefix>)) -> Sent {
         let mut records = Vec::new();
         let prefix = Ipv4Prefix::new(0, 0).unwrap();
-        record(Recorder::new(prefix, live, &mut records));
+        record(Recorder::new(
+            prefix,
+            live,
+            &mut records,
+            &mut OctetCount::default(),
+        ));
         sent(&records, live.peers)
     }
 
@@ -312,7 +318,8 @@ mod tests {
             let references = references(before);
             let mut records = Vec::new();
             let prefix = Ipv4Prefix::new(0, 0).unwrap();
-            let recorder = Recorder::new(prefix, &live, &mut records);
+            let mut octets = OctetCount::default();
+            let recorder = Recorder::new(prefix, &live, &mut records, &mut octets);
             let view: ExportView<'_> = recorder.view(Rules::Present, &references);
             for after in &lists {
                 let after: Vec<&Route> = after.iter().collect();

@@ -14,6 +14,7 @@ use crate::advertise::client_stream::LONG_RANGE;
 use crate::advertise::encode::{MessageWriter, Nlri, RewriteRules, Sender, Style};
 use crate::advertise::log::{Log, Recipients, Run, Segment};
 use crate::advertise::memfd_segment::{NewFile, SegmentFile};
+use crate::advertise::octet_count::SLICE_OCTETS;
 use crate::advertise::recorder::Record;
 use crate::topology::Topology;
 use crate::{AttrSet, PeerId};
@@ -41,6 +42,8 @@ pub(crate) struct Group {
     pub inboxes: Box<[Mutex<Inbox>]>,
     /// The number of records in the inboxes.
     pub pending_records: AtomicUsize,
+    /// The octets of their attributes at most, beyond those of usual sets.
+    pub pending_octets: AtomicUsize,
     /// Serialises encoding and appending. Taken after shard locks, before inbox locks.
     pub stage: Mutex<Stage>,
     /// The position after the last byte appended.
@@ -98,6 +101,7 @@ impl Group {
             style,
             inboxes: (0..shards).map(|_| Mutex::default()).collect(),
             pending_records: AtomicUsize::new(0),
+            pending_octets: AtomicUsize::new(0),
             retained: Arc::clone(stage.log.retained()),
             stage: Mutex::new(stage),
             end: AtomicU64::new(0),
@@ -115,10 +119,12 @@ impl Group {
         self.new_file.filter(|_| many)
     }
 
-    /// Encodes the pending records and appends the messages to the log, if there are at least so many (and one).
-    /// Returns whether it did.
+    /// Encodes the pending records and appends the messages to the log, if there are at least so many (and one), or their
+    /// attributes are long. Returns whether it did.
     pub fn encode(&self, records: usize, topology: &Topology) -> bool {
-        if self.pending_records.load(Ordering::Acquire) < records {
+        if self.pending_records.load(Ordering::Acquire) < records
+            && self.pending_octets.load(Ordering::Relaxed) < SLICE_OCTETS
+        {
             return false;
         }
         self.encode_with(&mut self.stage.lock(), topology)
@@ -129,6 +135,7 @@ impl Group {
         if self.pending_records.swap(0, Ordering::AcqRel) == 0 {
             return false;
         }
+        self.pending_octets.store(0, Ordering::Relaxed);
         for inbox in &self.inboxes {
             let mut inbox = inbox.lock();
             stage.ipv4.take(&mut inbox.ipv4);

@@ -9,6 +9,7 @@ use crate::adj_rib_in::table::{Id, Table, accepted};
 use crate::advertise::audience::Modification;
 use crate::advertise::export_view::{GroupScope, OneClient, Rules, Scope, export_view};
 use crate::advertise::group::Advertisement;
+use crate::advertise::octet_count::OctetCount;
 use crate::advertise::recorder::sent_path_id;
 use crate::{AttrSet, PeerId};
 
@@ -38,9 +39,8 @@ pub(crate) struct Lines<'a, 's, K> {
     client: PeerId,
     announced: Vec<Line<'s, K>>,
     withdrawn: Withdrawn<K>,
-    /// The octets of attributes that are read or written for them, those of adjacent routes with the same set once.
-    octets: usize,
-    last_set: usize,
+    /// The attributes that are read or written for them.
+    octets: OctetCount,
 }
 
 /// The lines for one client, sorted by attributes. They need no lock of the table any more.
@@ -86,23 +86,13 @@ impl<'a, 's, K: Stored> Lines<'a, 's, K> {
             client,
             announced: Vec::new(),
             withdrawn: Vec::new(),
-            octets: 0,
-            last_set: 0,
+            octets: OctetCount::default(),
         }
     }
 
-    /// The octets of attributes that are read or written for the lines so far: a neighbor chooses the size of its sets.
+    /// The octets of long attributes that are read or written for the lines so far.
     pub fn octets(&self) -> usize {
-        self.octets
-    }
-
-    fn count_octets<'r>(&mut self, routes: impl Iterator<Item = &'r Route>) {
-        for route in routes {
-            let set = route.attrs.address();
-            if std::mem::replace(&mut self.last_set, set) != set {
-                self.octets += route.attrs.octets();
-            }
-        }
+        self.octets.octets()
     }
 
     /// Counts the routes that export filters have read to find those of a view.
@@ -114,7 +104,8 @@ impl<'a, 's, K: Stored> Lines<'a, 's, K> {
             // The last one is counted as announced.
             false => found.unwrap_or(routes.len()),
         };
-        self.count_octets(routes[..read].iter().copied());
+        let read = routes[..read].iter();
+        read.for_each(|route| self.octets.add(&route.attrs));
     }
 
     /// Adds the lines of a destination. Where it has not `changed`, the client holds its routes in the `former` style or,
@@ -168,7 +159,7 @@ impl<'a, 's, K: Stored> Lines<'a, 's, K> {
             announced: self.announced.chunk_by(alike).map(announced).collect(),
             prefixes: prefixes.map(|line| (line.prefix, line.path_id)).collect(),
             withdrawn: self.withdrawn,
-            octets: self.octets,
+            octets: self.octets.octets(),
         }
     }
 
@@ -179,7 +170,8 @@ impl<'a, 's, K: Stored> Lines<'a, 's, K> {
         routes: &[&'s Route],
     ) {
         let (add_path, client) = (scope.has_add_path(), self.client);
-        self.count_octets(routes.iter().copied());
+        let read = routes.iter();
+        read.for_each(|route| self.octets.add(&route.attrs));
         self.announced.extend(routes.iter().map(|route| Line {
             prefix: destination.prefix,
             path_id: add_path.then(|| sent_path_id(route)),

@@ -16,6 +16,7 @@ pub(crate) mod lines;
 pub(crate) mod log;
 pub(crate) mod members;
 pub(crate) mod memfd_segment;
+pub(crate) mod octet_count;
 pub(crate) mod recorder;
 #[cfg(test)]
 pub(crate) mod test_support;

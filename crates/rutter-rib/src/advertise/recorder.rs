@@ -7,6 +7,7 @@ use crate::advertise::audience::{AddedCommunities, Modification};
 use crate::advertise::export_view::{ExportView, Rules, Scope, export_view};
 use crate::advertise::fast_path::{BestTwo, is_plain};
 use crate::advertise::log::Recipients;
+use crate::advertise::octet_count::OctetCount;
 use crate::peer_set::PeerSet;
 use crate::{AttrSet, PeerId};
 
@@ -44,15 +45,22 @@ pub(crate) struct Recorder<'a, K> {
     pub prefix: K,
     pub live: &'a LiveClients<'a>,
     pub out: &'a mut Vec<Record<K>>,
+    octets: &'a mut OctetCount,
     opened: bool,
 }
 
 impl<'a, K: Copy> Recorder<'a, K> {
-    pub fn new(prefix: K, live: &'a LiveClients<'a>, out: &'a mut Vec<Record<K>>) -> Self {
+    pub fn new(
+        prefix: K,
+        live: &'a LiveClients<'a>,
+        out: &'a mut Vec<Record<K>>,
+        octets: &'a mut OctetCount,
+    ) -> Self {
         Recorder {
             prefix,
             live,
             out,
+            octets,
             opened: false,
         }
     }
@@ -187,6 +195,9 @@ impl<'a, K: Copy> Recorder<'a, K> {
         modification: Modification,
         to: Recipients,
     ) {
+        if let Some(route) = route {
+            self.octets.add(&route.attrs);
+        }
         self.out.push(Record {
             prefix: self.prefix,
             path_id,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rutter_net::{Ipv4Prefix, PerFamily};
+use rutter_net::{Family, Ipv4Prefix, PerFamily};
 use rutter_policy::RejectReason;
 use rutter_rib::*;
 use rutter_wire::{nlri, update};
@@ -118,6 +118,78 @@ fn changes_of_crowded_prefixes_take_more_steps() {
         "one pass for all of them"
     );
     assert_eq!(commit([1, 10], 5..=5, 10), 10 * of_one, "ten prefixes");
+}
+
+/// A withdrawal of five octets has another route take the place of the withdrawn one, with attributes of any length.
+#[test]
+fn changes_that_send_long_attributes_of_others_take_more_steps() {
+    let client = PeerKind::RouteServerClient;
+    let mut lab = Lab::new(&[(client, 1), (client, 2), (client, 3)]);
+    let prefix = |number: u32| format!("20.{}.{}.0/24", number / 256, number % 256);
+    let announce = |lab: &mut Lab, peer: u16, asns: &[u32], len: usize, is_shared: bool| {
+        for number in 0..200 {
+            let origin = if is_shared { 65_000 } else { 65_000 + number };
+            let block = Block::new(&[asns, &[origin]].concat());
+            let block = block.with(0xd0, 99, &vec![7; len]).0;
+            lab.push(peer, &block, &prefix(number));
+        }
+        lab.rib.commit(&mut lab.batch)
+    };
+    let withdraw = |lab: &mut Lab| {
+        for number in 0..200 {
+            let body = withdrawal(&prefix(number));
+            lab.batch.push(&lab.rib, PeerId(0), &body, 0);
+        }
+        lab.rib.commit(&mut lab.batch)
+    };
+    for (len, is_shared, expected) in [(10, false, 0), (3_900, false, 200 * 59), (3_900, true, 59)]
+    {
+        announce(&mut lab, 1, &[2, 7, 8], len, is_shared);
+        announce(&mut lab, 0, &[1], 10, true);
+        lab.rib.flush();
+        let steps = withdraw(&mut lab);
+        lab.rib.flush();
+        // Each shard counts on its own.
+        assert!(
+            (expected..=2 * expected + 1).contains(&steps),
+            "{steps} for {len}"
+        );
+    }
+}
+
+#[test]
+fn a_commit_that_sends_long_attributes_of_others_has_parts() {
+    let client = PeerKind::RouteServerClient;
+    let mut lab = Lab::new(&[(client, 1), (client, 2), (client, 3)]);
+    let prefix = |number: u32| format!("20.{}.0.0/16", number);
+    for number in 0..200 {
+        let long = Block::new(&[2, 7, 65_000 + number]);
+        lab.push(1, &long.with(0xd0, 99, &vec![7; 3_900]).0, &prefix(number));
+    }
+    lab.rib.commit(&mut lab.batch);
+    for number in 0..200 {
+        lab.announce(0, &Block::new(&[1]).0, &prefix(number));
+    }
+    lab.received(PeerId(2));
+    for number in 0..200 {
+        let body = withdrawal(&prefix(number));
+        lab.batch.push(&lab.rib, PeerId(0), &body, 0);
+    }
+    let (mut parts, mut left) = (0, 200);
+    while left > 0 {
+        lab.rib.commit_some(&mut lab.batch, 4_096);
+        let now_left = lab.batch.len();
+        assert!((1..100).contains(&(left - now_left)), "{left}, {now_left}");
+        left = now_left;
+        parts += 1;
+        lab.rib.flush();
+        let counts = lab.rib.counts(PeerId(0))[Family::Ipv4Unicast];
+        assert_eq!(counts.received as usize, left);
+    }
+    assert_eq!(parts, 3, "760 KB");
+    let messages = lab.received(PeerId(2));
+    let long = messages.iter().filter(|(_, body)| body.len() > 3_900);
+    assert_eq!((messages.len(), long.count()), (200, 200));
 }
 
 /// Identifiers that are sent on as one, and more paths than are compared one by one.

@@ -137,6 +137,7 @@ impl World {
 
     /// Replaces the table. Clients that had everything are sent nothing.
     pub fn hand_over(&mut self, how: HandOver, actions: Actions) {
+        self.commit_rests();
         self.sweep_all();
         let begun = self.transfer.take();
         let mut transfer = begun.unwrap_or_else(|| Transfer::begin(self));

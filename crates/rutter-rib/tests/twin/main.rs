@@ -31,6 +31,8 @@ enum Event {
     EndOfRib(u16),
     Announce(u16, Vec<u8>, Attrs),
     Withdraw(u16, Vec<u8>),
+    /// Some of the routes that former commits left.
+    CommitSome(u16, usize),
     Read(u16, usize),
     Wait,
     Refresh(u16, Family),
@@ -98,7 +100,7 @@ fn rtt() -> impl Strategy<Value = (u16, u32)> {
 
 fn event() -> impl Strategy<Value = Event> {
     let peer = 0..PEERS;
-    let prefixes = || proptest::collection::vec(0..PREFIXES, 1..5);
+    let prefixes = || proptest::collection::vec(0..PREFIXES, 1..8);
     let announce = peer.clone().prop_flat_map(move |peer| {
         (prefixes(), attrs(peer)).prop_map(move |(p, a)| Event::Announce(peer, p, a))
     });
@@ -110,6 +112,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => peer.clone().prop_map(Event::EndOfRib),
         12 => announce,
         4 => (peer.clone(), prefixes()).prop_map(|(peer, p)| Event::Withdraw(peer, p)),
+        4 => (peer.clone(), 1usize..3).prop_map(|(peer, n)| Event::CommitSome(peer, n)),
         4 => (peer.clone(), 1usize..300).prop_map(|(peer, n)| Event::Read(peer, n)),
         1 => Just(Event::Wait),
         3 => (several.clone(), rules(prefix, origin(), PREFIXES))
@@ -172,6 +175,7 @@ fn step(world: &mut World, model: &mut Model, event: &Event) {
             model.make_stale(*peer);
         }
         Event::EndOfRib(peer) => {
+            world.commit_rest(*peer);
             for family in Family::ALL {
                 world.rib.sweep_stale(PeerId(*peer), family);
             }
@@ -197,6 +201,7 @@ fn step(world: &mut World, model: &mut Model, event: &Event) {
             world.withdraw(*peer, &prefixes);
             prefixes.iter().for_each(|p| model.withdraw(*peer, *p));
         }
+        Event::CommitSome(peer, max_steps) => world.commit_some(*peer, *max_steps),
         Event::Read(peer, octets) => world.read(*peer, *octets),
         Event::Wait => world.wait(),
         Event::Refresh(peer, family) => world.refresh(*peer, *family),
@@ -333,6 +338,20 @@ proptest! {
         mirror in any::<bool>(),
     ) {
         run(&events, shards, log_limit, mirror);
+    }
+
+    /// UPDATEs come into the table in parts, between which anything else happens.
+    #[test]
+    fn every_client_holds_the_routes_that_it_should_after_commits_in_parts(
+        events in proptest::collection::vec(event(), 1..80),
+        shards in prop_oneof![Just(1usize), Just(2)],
+        log_limit in prop_oneof![Just(200usize), Just(1 << 20)],
+        has_add_path in any::<bool>(),
+    ) {
+        let mut world = World::new(PEERS, shards, log_limit);
+        world.has_add_path = has_add_path;
+        world.max_steps = Some(1);
+        run_in(world, &events, false);
     }
 
     /// Without Add-Path, as in most exchanges, changes take the fast path: see `advertise/fast_path.rs`.

@@ -61,6 +61,8 @@ impl Change {
 enum Event {
     /// UPDATEs that are read at once.
     Send(u16, Vec<Change>),
+    /// Some of the routes that former commits left.
+    CommitSome(u16, usize),
     Flap(u16),
     Read(u16, usize),
     Wait,
@@ -93,6 +95,7 @@ fn event() -> impl Strategy<Value = Event> {
     let sender = || proptest::sample::select(SENDERS.to_vec());
     prop_oneof![
         12 => (sender(), changes).prop_map(|(peer, changes)| Event::Send(peer, changes)),
+        8 => (sender(), 1usize..20).prop_map(|(peer, n)| Event::CommitSome(peer, n)),
         1 => sender().prop_map(Event::Flap),
         4 => (0..PEERS, 1usize..2_000).prop_map(|(peer, n)| Event::Read(peer, n)),
         1 => Just(Event::Wait),
@@ -150,13 +153,15 @@ fn expected(naive: &Naive, client: u16) -> BTreeMap<(Prefix, u32), Vec<u8>> {
     all
 }
 
-fn run(events: &[Event], shards: usize, log_limit: usize) {
+fn run(events: &[Event], shards: usize, log_limit: usize, max_steps: Option<usize>) {
     let mut world = World::new(PEERS, shards, log_limit);
+    world.max_steps = max_steps;
     let mut naive = Naive::new();
     (0..PEERS).for_each(|peer| up(&mut world, peer));
     for event in events {
         match event {
             Event::Send(peer, changes) => send(&mut world, &mut naive, *peer, changes),
+            Event::CommitSome(peer, max_steps) => world.commit_some(*peer, *max_steps),
             Event::Flap(peer) => {
                 world.down(*peer, Retain::Nothing);
                 naive.retain(|(_, of, _), _| of != peer);
@@ -182,8 +187,9 @@ proptest! {
         events in proptest::collection::vec(event(), 1..30),
         shards in 1usize..3,
         log_limit in proptest::sample::select(vec![300, 1 << 20]),
+        max_steps in proptest::option::of(1usize..20),
     ) {
-        run(&events, shards, log_limit);
+        run(&events, shards, log_limit, max_steps);
     }
 }
 

@@ -50,6 +50,10 @@ pub struct World {
     pub rib: Rib,
     pub log_limit: usize,
     batch: Batch,
+    /// The steps of a commit. The other routes of an UPDATE wait in `uncommitted` then.
+    pub max_steps: Option<usize>,
+    /// By peer.
+    uncommitted: BTreeMap<u16, Batch>,
     pub clients: Vec<Option<Client>>,
     /// True if some clients take Add-Path.
     pub has_add_path: bool,
@@ -272,6 +276,8 @@ impl World {
             rib,
             log_limit,
             batch: Batch::new(),
+            max_steps: None,
+            uncommitted: BTreeMap::new(),
             clients: (0..peers).map(|_| None).collect(),
             has_add_path: true,
             sweeper: Sweeper::default(),
@@ -297,6 +303,12 @@ impl World {
 
     pub fn down(&mut self, peer: u16, retain: Retain) {
         if self.clients[usize::from(peer)].take().is_some() {
+            if let Some(mut uncommitted) = self.uncommitted.remove(&peer) {
+                match retain {
+                    Retain::Nothing => uncommitted.discard(&self.rib),
+                    Retain::Stale => _ = self.rib.commit(&mut uncommitted),
+                }
+            }
             let sweeper = &mut self.sweeper;
             self.rib
                 .end_session(PeerId(peer), PerFamily::both(retain), sweeper);
@@ -343,15 +355,13 @@ impl World {
         for some in prefixes.chunks(900) {
             self.push(peer, &announcement(peer, some, attrs));
         }
-        self.rib.commit(&mut self.batch);
-        self.rib.flush();
+        self.commit(peer);
     }
 
     /// Sends the bodies of several UPDATEs that are read at once.
     pub fn send_at_once(&mut self, peer: u16, bodies: &[Vec<u8>]) {
         bodies.iter().for_each(|body| self.push(peer, body));
-        self.rib.commit(&mut self.batch);
-        self.rib.flush();
+        self.commit(peer);
     }
 
     /// Runs `happens` after an UPDATE was parsed and before its commit.
@@ -369,6 +379,7 @@ impl World {
     }
 
     fn push(&mut self, peer: u16, body: &[u8]) {
+        self.commit_rest(peer);
         let pushed = self.batch.push(&self.rib, PeerId(peer), body, 0);
         assert!(
             pushed.faults.is_empty() && pushed.reset.is_none(),
@@ -378,9 +389,43 @@ impl World {
 
     fn send(&mut self, peer: u16, body: &[u8]) {
         self.push(peer, body);
-        self.rib.commit(&mut self.batch);
-        self.rib.flush();
+        self.commit(peer);
         self.sweep();
+    }
+
+    fn commit(&mut self, peer: u16) {
+        match self.max_steps {
+            None => _ = self.rib.commit(&mut self.batch),
+            Some(max_steps) => {
+                let batch = std::mem::take(&mut self.batch);
+                self.uncommitted.insert(peer, batch);
+                self.commit_some(peer, max_steps);
+            }
+        }
+        self.rib.flush();
+    }
+
+    /// Puts some of the routes into the table that wait for it.
+    pub fn commit_some(&mut self, peer: u16, max_steps: usize) {
+        if let Some(mut batch) = self.uncommitted.remove(&peer) {
+            self.rib.commit_some(&mut batch, max_steps);
+            if !batch.is_empty() {
+                self.uncommitted.insert(peer, batch);
+            }
+        }
+        self.rib.flush();
+    }
+
+    /// Puts the routes of a peer into the table that wait for it. Nothing else of the peer comes before.
+    pub fn commit_rest(&mut self, peer: u16) {
+        if self.uncommitted.contains_key(&peer) {
+            self.commit_some(peer, usize::MAX);
+        }
+    }
+
+    /// As [`World::commit_rest`] for all peers.
+    pub fn commit_rests(&mut self) {
+        (0..self.clients.len() as u16).for_each(|peer| self.commit_rest(peer));
     }
 
     /// Replaces the exchange's action communities.
@@ -549,6 +594,7 @@ impl World {
 
     /// All clients read until nothing is left, and the routes of ended sessions are removed.
     pub fn settle(&mut self) {
+        self.commit_rests();
         self.sweep_all();
         (0..self.clients.len() as u16).for_each(|peer| self.drain(peer));
     }
