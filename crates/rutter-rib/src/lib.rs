@@ -41,8 +41,8 @@ pub use handover::{HeldTable, ImportedSets, ImportedTable, TableExport, TableImp
 pub use lifecycle::Retain;
 pub use monitored::{Monitored, Source, View};
 pub use neighbor::{
-    BlockAbove, FamilyInfo, Intake, IntakeLimits, Neighbor, NotKept, PeerId, PeerKind, RouteCounts,
-    SessionInfo, TooManyNeighbors,
+    BlockAbove, FamilyInfo, Intake, IntakeLimits, Neighbor, NotKept, PeerId, PeerKind,
+    RESERVED_IDS, RouteCounts, SessionInfo, TooManyNeighbors,
 };
 pub use read::change_log::{
     ChangeLog, ChangedPeer, ChangedRoute, ChangesLost, LoggedChange, RouteOutcome, TableChange,

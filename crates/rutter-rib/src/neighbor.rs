@@ -220,13 +220,19 @@ pub struct NotKept {
     pub blocked: u64,
 }
 
-/// All 65,535 neighbor ids are taken.
+/// The ids that only BGP neighbors of our own get, never peers of monitored routers or of files. BGP neighbors may take all others,
+/// too.
+pub const RESERVED_IDS: usize = 4_096;
+
+/// All 65,535 neighbor ids are taken, or all but the reserved ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManyNeighbors;
 
 impl std::fmt::Display for TooManyNeighbors {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("65,535 neighbors are known already; remove some first")
+        f.write_str(
+            "no id of a neighbor is free: there are 65,535, of which 4,096 are for BGP neighbors alone; remove some first",
+        )
     }
 }
 

@@ -21,7 +21,9 @@ use crate::read::feed::{Feed, FeedEvent, FeedReader};
 use crate::read::lookup::Mirror;
 use crate::read::snapshot::{summaries, summary};
 use crate::topology::{Peer, Topology};
-use crate::{Intake, Neighbor, PeerId, PeerSummary, Retain, RouteCounts, TooManyNeighbors};
+use crate::{
+    Intake, Neighbor, PeerId, PeerSummary, RESERVED_IDS, Retain, RouteCounts, TooManyNeighbors,
+};
 
 /// Settings of the table as a whole.
 #[derive(Clone, Debug)]
@@ -187,11 +189,17 @@ impl Rib {
         (hash >> 40) as usize & (self.shards.len() - 1)
     }
 
-    /// Adds a neighbor. Fails when all ids are taken.
+    /// Adds a neighbor. Fails when all ids are taken, and for a peer of a monitored router or of a file when only
+    /// [`RESERVED_IDS`] are left.
     pub fn add_neighbor(&self, neighbor: Neighbor) -> Result<PeerId, TooManyNeighbors> {
         let added = self.topology.write().add(neighbor);
         self.changed();
         added
+    }
+
+    /// The number of ids that are free for peers of monitored routers and of files.
+    pub fn free_monitored_ids(&self) -> usize {
+        self.topology.read().free_ids().saturating_sub(RESERVED_IDS)
     }
 
     /// Returns the settings of a neighbor, `None` for an id that is not in use.

@@ -20,7 +20,8 @@ use crate::decision::{Decision, PeerRank};
 use crate::peer_set::PeerSet;
 use crate::reevaluate::export::ExportTransition;
 use crate::{
-    Intake, Neighbor, NotKept, PeerId, PeerKind, RouteCounts, SessionInfo, TooManyNeighbors,
+    Intake, Neighbor, NotKept, PeerId, PeerKind, RESERVED_IDS, RouteCounts, SessionInfo,
+    TooManyNeighbors,
 };
 
 /// A neighbor with the table's state for it.
@@ -150,6 +151,8 @@ pub(crate) struct Topology {
     added: u32,
     /// All ids below this are taken.
     first_free: usize,
+    /// The number of ids that are taken.
+    taken: usize,
     pub audiences: Audiences,
     /// The outside data that import policies read. It is no part of a neighbor: a session that comes up must not bring
     /// former data back.
@@ -182,6 +185,7 @@ impl Topology {
             ranks: Vec::new(),
             added: 0,
             first_free: 0,
+            taken: 0,
             audiences,
             outside_data,
             classes: Arc::new(ClassTable::new()),
@@ -233,7 +237,15 @@ impl Topology {
             .filter_map(|(index, peer)| Some((PeerId(index as u16), peer.as_ref()?)))
     }
 
+    /// The number of ids that are free.
+    pub fn free_ids(&self) -> usize {
+        NOBODY.index() - self.taken
+    }
+
     pub fn add(&mut self, neighbor: Neighbor) -> Result<PeerId, TooManyNeighbors> {
+        if neighbor.monitored.is_some() && self.free_ids() <= RESERVED_IDS {
+            return Err(TooManyNeighbors);
+        }
         let taken = self.peers.iter().skip(self.first_free);
         let index = self.first_free + taken.take_while(|peer| peer.is_some()).count();
         let peer = PeerId(u16::try_from(index).map_err(|_| TooManyNeighbors)?);
@@ -255,6 +267,7 @@ impl Topology {
         self.ranks[index] = PeerRank::default();
         self.added = self.added.wrapping_add(1);
         self.audiences.add_peer(peer, client(&neighbor));
+        self.taken += usize::from(self.peers[index].is_none());
         self.peers[index] = Some(Peer {
             neighbor,
             session: None,
@@ -278,7 +291,7 @@ impl Topology {
     pub fn remove_all(&mut self, peers: &[PeerId]) {
         for peer in peers {
             if let Some(slot) = self.peers.get_mut(peer.index()) {
-                *slot = None;
+                self.taken -= usize::from(slot.take().is_some());
                 self.first_free = self.first_free.min(peer.index());
             }
         }

@@ -11,6 +11,7 @@ use rutter_rib::{PeerId, Rib, RibConfig};
 use rutter_service::ShutdownSignal;
 use rutter_wire::bmp::next_packet;
 
+use super::peer_shares::PeerShares;
 use super::router::Router;
 use crate::writer::Writer;
 
@@ -29,7 +30,7 @@ fn station(bytes: &[u8]) -> (Routes, Routes) {
     let (feed, known) = rib.subscribe(1 << 16);
     let writer = Writer::new(Arc::clone(&rib), ShutdownSignal::new());
     let address = "192.0.2.9:50000".parse().expect("an address");
-    let mut router = Router::new(writer, address, 100, 0);
+    let mut router = Router::new(writer, address, 100, &PeerShares::default(), 0);
     let mut rest = bytes;
     while let Ok(Some(packet)) = next_packet(rest, 1 << 20) {
         match packet.decode() {

@@ -13,6 +13,7 @@ use rutter_wire::bmp::next_packet;
 use rutter_wire::handover::{self, BadRecord, Reader};
 
 use super::names::Names;
+use super::peer_shares::PeerShares;
 use super::router::{Next, Router};
 use super::status::Routers;
 use crate::clock::unix_us;
@@ -100,6 +101,7 @@ pub(super) struct Shared {
     /// The status for operators.
     pub routers: Routers,
     pub names: Names,
+    pub peer_shares: PeerShares,
     pub invalid_connections: InvalidConnectionLog,
 }
 
@@ -140,7 +142,8 @@ impl Connection {
         socket.set_nonblocking(false)?;
         socket.set_read_timeout(Some(SHUTDOWN_CHECK))?;
         let writer = Writer::new(Arc::clone(&context.rib), context.shutdown.clone());
-        let router = Router::new(writer, address, settings.max_peers, unix_us());
+        let shares = &shared.peer_shares;
+        let router = Router::new(writer, address, settings.max_peers, shares, unix_us());
         let now = Instant::now();
         Ok(Connection {
             number,
@@ -187,7 +190,8 @@ impl Connection {
             return Err(BadRecord("received bytes"));
         }
         let writer = Writer::new(Arc::clone(&context.rib), context.shutdown.clone());
-        let router = Router::from_state(writer, settings.max_peers, &mut state)?;
+        let router =
+            Router::from_state(writer, settings.max_peers, &shared.peer_shares, &mut state)?;
         let mut buffer = received.to_vec();
         buffer.resize(received.len().max(CHUNK), 0);
         let name = match router.is_named() {

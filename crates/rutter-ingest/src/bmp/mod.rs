@@ -11,6 +11,7 @@ mod monitored;
 mod names;
 mod oddities;
 mod other_families;
+mod peer_shares;
 mod reading;
 mod router;
 mod station;

@@ -17,6 +17,7 @@ use rutter_wire::bmp::{
 
 use super::changes::Changes;
 use super::monitored::{Key, Oddities, Session, VIEWS, ViewPeer, index, table_view};
+use super::peer_shares::{PeerShare, PeerShares};
 use super::reading::{Reading, only_with_path_ids};
 use super::status::{Counter, PeerStatus, RouterStatus};
 use crate::writer::{self, Writer};
@@ -30,7 +31,7 @@ pub(super) struct Router {
     writer: Writer,
     sessions: BTreeMap<Key, (Session, Vec<Counter>)>,
     /// The views that are peers of the table.
-    views: usize,
+    views: PeerShare,
     most_views: usize,
     changes: Changes,
     /// An Initiation message was received.
@@ -56,15 +57,22 @@ pub(super) enum Next {
 }
 
 impl Router {
-    /// A router before its first message. `most_views` limits its sessions, and its peers in the table.
-    pub fn new(writer: Writer, address: SocketAddr, most_views: usize, unix_us: u64) -> Self {
+    /// A router before its first message. `most_views` limits its sessions, and its peers in the table; `shares` limits the
+    /// peers of all routers of its address.
+    pub fn new(
+        writer: Writer,
+        address: SocketAddr,
+        most_views: usize,
+        shares: &PeerShares,
+        unix_us: u64,
+    ) -> Self {
         let name = address.ip().to_canonical().to_string();
         Router {
             address,
             name: name.as_str().into(),
             writer,
             sessions: BTreeMap::new(),
-            views: 0,
+            views: shares.of(address.ip()),
             most_views,
             changes: Changes::default(),
             introduced: false,
@@ -121,9 +129,9 @@ impl Router {
         let sessions = std::mem::take(&mut self.sessions);
         let views = sessions.values().flat_map(|(session, _)| session.views);
         let peers: Vec<PeerId> = views.flatten().map(|view| view.peer).collect();
-        self.views = 0;
         self.writer.end(&peers, reason, unix_us);
         self.writer.settle();
+        self.views.shrink(peers.len());
     }
 
     /// Counts a message that could not be decoded.
@@ -326,7 +334,7 @@ impl Router {
         };
         let views = session.views.into_iter().flatten();
         let peers: Vec<PeerId> = views.map(|view| view.peer).collect();
-        self.views -= peers.len();
+        self.views.shrink(peers.len());
         self.writer.end(&peers, reason, unix_us);
     }
 
@@ -372,8 +380,12 @@ impl Router {
             }
             return Some(known.peer);
         }
-        if self.views >= self.most_views {
+        if self.views.peers() >= self.most_views {
             self.full();
+            return None;
+        }
+        if !self.views.grow(self.writer.rib().free_monitored_ids()) {
+            self.refuse_peer();
             return None;
         }
         let monitored = Monitored {
@@ -389,6 +401,7 @@ impl Router {
         let peer = match added {
             Ok(peer) => peer,
             Err(error) => {
+                self.views.shrink(1);
                 if self.admit_warning() {
                     tracing::error!(router = %self.name, %error, "a monitored peer is left out");
                 }
@@ -404,7 +417,6 @@ impl Router {
             add_path,
             shown: PerFamily::both(false),
         });
-        self.views += 1;
         Some(peer)
     }
 
@@ -414,6 +426,17 @@ impl Router {
             tracing::warn!(
                 router = %self.name, most = self.most_views,
                 "no more peers of this router are taken: raise bmp.max-peers"
+            );
+        }
+    }
+
+    /// Logs now and then that the routers of an address have so many peers that others would find none.
+    fn refuse_peer(&self) {
+        if let Some(left_out) = self.views.admit_refusal() {
+            tracing::warn!(
+                router = %self.name, address = %self.address.ip(), left_out,
+                "no more peers of the routers at this address are taken: they have half of the peers that the table can take \
+                 beside all others; report fewer sessions"
             );
         }
     }

@@ -15,6 +15,7 @@ use rutter_config::Bmp;
 
 use super::connection::{Connection, Shared, Slot};
 use super::names::Names;
+use super::peer_shares::PeerShares;
 use super::status::{RouterStatus, Routers};
 use crate::keepalive::{self, keep_alive};
 use crate::listen::listen;
@@ -146,6 +147,7 @@ impl Accepting {
             shared: Shared {
                 routers: Routers::default(),
                 names: Names::new(name_wait),
+                peer_shares: PeerShares::default(),
                 invalid_connections: Arc::new(Mutex::new(LogRateLimit::new(1, LOG_PERIOD))),
             },
             listeners,

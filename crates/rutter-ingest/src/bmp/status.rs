@@ -26,7 +26,7 @@ pub struct RouterStatus {
     pub messages: u64,
     /// The number of messages that could not be decoded.
     pub faults: u64,
-    /// The number of ignored UPDATEs: without a Peer Up, or beyond the limit of peers.
+    /// The number of ignored UPDATEs: without a Peer Up, or of peers beyond a limit.
     pub unknown: u64,
     /// The number of malformed UPDATEs. Their readable parts are in the table.
     pub malformed: u64,

@@ -13,6 +13,7 @@ use rutter_wire::open::Open;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Metadata, span};
 
+use super::peer_shares::PeerShares;
 use super::router::Router;
 use super::status::RouterStatus;
 use crate::writer::Writer;
@@ -105,7 +106,7 @@ fn warnings(messages: &[Vec<u8>]) -> (RouterStatus, Vec<String>) {
     tracing::subscriber::with_default(log.clone(), || {
         let writer = Writer::new(rib, ShutdownSignal::new());
         let address = "192.0.2.9:50000".parse().expect("an address");
-        let mut router = Router::new(writer, address, 100, 0);
+        let mut router = Router::new(writer, address, 100, &PeerShares::default(), 0);
         for bytes in messages {
             let packet = next_packet(bytes, 1 << 20).expect("framing");
             let packet = packet.expect("a whole message");

@@ -1,9 +1,13 @@
 //! Attacks by unknown clients: each attacker loses its connection, and nobody else is affected.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rutter_config::Bmp;
-use rutter_wire::bmp::{PeerHeader, RibView, write_initiation, write_route_monitoring};
+use rutter_net::Asn;
+use rutter_policy::ImportPolicy;
+use rutter_rib::{Monitored, Neighbor, Source, View};
+use rutter_wire::bmp::{PeerHeader, PeerType, RibView, write_initiation, write_route_monitoring};
 
 use crate::router::{Router, update};
 use crate::{TIMEOUT, World, peer};
@@ -115,6 +119,81 @@ fn sessions_have_a_limit() {
         "127.0.0.1/192.0.2.3/adj-in-pre/203.0.113.0/24",
     ]);
     world.end();
+}
+
+/// However many peers the routers of an address report, those of another address and BGP neighbors find ids.
+#[test]
+fn the_routers_of_an_address_leave_room_for_others() {
+    let world = World::start();
+    let rib = &world.context.rib;
+    // Only 60 ids are left for monitored peers.
+    let import = Arc::new(ImportPolicy::collecting());
+    while rib.free_monitored_ids() > 60 {
+        rib.add_neighbor(file_peer(&import)).unwrap();
+    }
+    let station = world.station.listen_addresses()[0];
+    let connect = |own: &str| Router::connect_from(own.parse().unwrap(), station);
+    // Each view of each session announces a route.
+    let report = |router: &mut Router, name: &str, count: u8| {
+        router.initiate(name);
+        for n in 1..=count {
+            let header = peer(&format!("192.0.2.{n}"), RibView::AdjRibInPre);
+            router.peer_up(&header, None);
+            router.monitor(&header, &update(&["203.0.113.0/24"]));
+        }
+    };
+    let mut greedy = connect("127.0.0.2");
+    report(&mut greedy, "one", 20);
+    world.expect_routes(20);
+    let mut second = connect("127.0.0.2");
+    report(&mut second, "two", 50);
+    world.expect_routes(30);
+    let mut late = connect("127.0.0.3");
+    report(&mut late, "late", 15);
+    world.expect_routes(45);
+    assert_eq!(rib.free_monitored_ids(), 15);
+    let unknown = |name: &str| {
+        let routers = world.station.routers();
+        let router = routers.iter().find(|router| router.name == name);
+        router.map(|router| router.unknown)
+    };
+    wait_until(
+        || unknown("two") == Some(40),
+        "the refused peers are counted",
+    );
+    // A BGP neighbor gets an id although no other peer does.
+    while rib.free_monitored_ids() > 0 {
+        rib.add_neighbor(file_peer(&import)).unwrap();
+    }
+    assert!(rib.add_neighbor(file_peer(&import)).is_err());
+    let neighbor = Neighbor {
+        monitored: None,
+        ..file_peer(&import)
+    };
+    assert!(rib.add_neighbor(neighbor).is_ok());
+    drop((greedy, second));
+    world.expect_routes(15);
+    world.end();
+}
+
+fn file_peer(import: &Arc<ImportPolicy>) -> Neighbor {
+    let monitored = Monitored {
+        router: "file".into(),
+        source: Source::Mrt,
+        view: View::AdjRibInPre,
+        peer_type: PeerType::Global,
+        distinguisher: 0,
+    };
+    let address = "198.51.100.1".parse().unwrap();
+    Neighbor::monitored("peer", address, Asn(64_501), monitored, Arc::clone(import))
+}
+
+fn wait_until(is_so: impl Fn() -> bool, what: &str) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < TIMEOUT, "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A monitored router, from the station's point of view.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use rutter_net::{Asn, Prefix};
@@ -14,12 +14,21 @@ use rutter_wire::capability::{AddPathFamily, AddPathMode, Capability};
 use rutter_wire::nlri::{write_ipv4, write_ipv6};
 use rutter_wire::open::Open;
 use rutter_wire::update::{Sections, write};
+use socket2::{Domain, Socket, Type};
 
 pub struct Router(TcpStream);
 
 impl Router {
     pub fn connect(address: SocketAddr) -> Self {
         Router(TcpStream::connect(address).unwrap())
+    }
+
+    /// From a certain address.
+    pub fn connect_from(own: IpAddr, address: SocketAddr) -> Self {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None).unwrap();
+        socket.bind(&SocketAddr::new(own, 0).into()).unwrap();
+        socket.connect(&address.into()).unwrap();
+        Router(socket.into())
     }
 
     pub fn send(&mut self, bytes: &[u8]) {

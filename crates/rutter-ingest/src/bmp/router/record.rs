@@ -11,6 +11,7 @@ use rutter_wire::handover::{self, BadRecord, Reader};
 use super::{MAX_COUNTERS, MAX_WARNINGS, Router};
 use crate::bmp::monitored::{Key, Oddities, Session, ViewPeer};
 use crate::bmp::other_families::{self, FamilyCount};
+use crate::bmp::peer_shares::PeerShares;
 use crate::bmp::reading::Reading;
 use crate::bmp::status::{Counter, RouterStatus};
 use crate::writer::Writer;
@@ -59,11 +60,12 @@ impl Router {
     pub fn from_state(
         writer: Writer,
         most_views: usize,
+        shares: &PeerShares,
         state: &mut Reader<'_>,
     ) -> Result<Self, BadRecord> {
         let ip = state.address("address")?;
         let address = SocketAddr::new(ip, state.number("port")?);
-        let mut router = Router::new(writer, address, most_views, 0);
+        let mut router = Router::new(writer, address, most_views, shares, 0);
         router.name = state.string("name of a router")?.into();
         let description = state.string("description")?.to_owned();
         router.introduced = state.bool("introduction")?;
@@ -114,7 +116,7 @@ impl Router {
                 return Err(BadRecord("peer of a router"));
             }
         }
-        self.views = peers.len();
+        self.views.resume(peers.len());
         Ok(())
     }
 }
