@@ -1,5 +1,6 @@
 //! A shard: a partition of prefix space with its destinations and its view of the clients.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -22,7 +23,7 @@ use crate::advertise::catch_up::CatchUp;
 use crate::advertise::clients::Clients;
 use crate::advertise::encode::{Nlri, Style};
 use crate::advertise::group::Inbox;
-use crate::advertise::octet_count::OctetCount;
+use crate::advertise::octet_count::{OctetCount, SLICE_OCTETS};
 use crate::advertise::recorder::Record;
 use crate::read::change_log::{ChangeLog, Unwatched, Watch};
 use crate::read::lookup::{FamilyMirror, Mirror, ShardMirror};
@@ -137,6 +138,8 @@ pub(crate) struct Slice<'a> {
     pub topology: &'a Topology,
     pub store: &'a AttrStore,
     pub from: Id,
+    /// The octets of long attributes that the edits have read.
+    pub read: Cell<usize>,
 }
 
 impl<'a> Slice<'a> {
@@ -367,7 +370,12 @@ impl Shard {
         let (table, clients) = K::split(self);
         let end = table.id_end().min(slice.from + MAX_VISITED);
         let mut id = slice.from;
-        while id < end && edited < MAX_EDITS && visited < MAX_VISITED_ROUTES {
+        let mut octets = 0;
+        while id < end
+            && edited < MAX_EDITS
+            && visited < MAX_VISITED_ROUTES
+            && slice.read.get() + octets < SLICE_OCTETS
+        {
             let destination = table.get(id);
             visited += destination.routes.len();
             let prefix = destination.prefix;
@@ -389,6 +397,7 @@ impl Shard {
                 let before = watch.before(edit.table, id);
                 edit.apply(id, edits);
                 watch.after(before, slice.topology, edit.table);
+                octets = clients.pending_octets();
             }
             id += 1;
         }

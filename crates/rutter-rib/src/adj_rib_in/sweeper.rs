@@ -1,6 +1,8 @@
 //! The sweeper: edits routes in slices, for all peers in one walk. It removes stale routes and those of ended sessions, makes
 //! stale routes long-lived, and reorders destinations after a neighbor's rank changed.
 
+use std::cell::Cell;
+
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
 
 use crate::adj_rib_in::attr_set::SetFlags;
@@ -165,6 +167,7 @@ impl Sweeper {
             topology: &topology,
             store: &rib.store,
             from: self.position.id,
+            read: Cell::default(),
         };
         let mut swept = Vec::new();
         let is_active = rib.feed.is_active();

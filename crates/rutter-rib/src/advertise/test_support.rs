@@ -116,7 +116,8 @@ pub fn plain_style() -> Style {
     }
 }
 
-fn neighbor(index: u16, kind: PeerKind, role: Option<Role>) -> Neighbor {
+/// A neighbor with the AS number 1,000 and up.
+pub fn neighbor(index: u16, kind: PeerKind, role: Option<Role>) -> Neighbor {
     Neighbor {
         name: "".into(),
         address: IpAddr::V4(Ipv4Addr::new(192, 0, 2, index as u8)),

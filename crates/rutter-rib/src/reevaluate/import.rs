@@ -1,6 +1,7 @@
 //! Re-evaluation after a change of import policies or ranks: held routes are evaluated again in place, those of all
 //! neighbors in one walk.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
@@ -12,6 +13,7 @@ use crate::adj_rib_in::epochs::EpochSet;
 use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::shard::{Op, Slice, Stored, WITHDRAW};
 use crate::adj_rib_in::verdict::Verdict;
+use crate::advertise::octet_count::OctetCount;
 use crate::reevaluate::walk_progress::WalkProgress;
 use crate::topology::Topology;
 use crate::{AttrSet, Neighbor, PeerId, Rib};
@@ -157,9 +159,14 @@ impl Rib {
                 topology,
                 store: &self.store,
                 from,
+                read: Cell::default(),
             };
             editor.begin_slice();
-            let edit = |prefix: K, route: &Route| editor.edit(topology, prefix.into(), route);
+            let edit = |prefix: K, route: &Route| {
+                let edited = editor.edit(topology, prefix.into(), route);
+                slice.read.set(editor.octets());
+                edited
+            };
             shard.edit_routes::<K>(&slice, edit)
         });
     }
@@ -198,6 +205,11 @@ pub(crate) trait Editor {
     /// Called before the routes of each slice.
     fn begin_slice(&mut self) {}
 
+    /// The octets of long attributes that were read in the slice.
+    fn octets(&self) -> usize {
+        0
+    }
+
     /// Returns the outcome for a route.
     fn edit(&mut self, topology: &Topology, prefix: Prefix, route: &Route) -> Edited;
 }
@@ -226,6 +238,10 @@ impl<'a> ImportEditor<'a> {
 impl Editor for ImportEditor<'_> {
     fn begin_slice(&mut self) {
         self.verdicts = Verdicts::default();
+    }
+
+    fn octets(&self) -> usize {
+        self.verdicts.octets.octets()
     }
 
     fn edit(&mut self, topology: &Topology, prefix: Prefix, route: &Route) -> Edited {
@@ -287,9 +303,14 @@ impl<'a> Judge<'a> {
     /// Evaluates queued operations again: the policy or the outside data changed since they were queued, and the walk
     /// over the table does not see them.
     pub fn reevaluate_queued<K: Stored>(&self, ops: &mut [Op<K>], sets: &[AttrSet]) {
+        let mut last = None;
         for op in ops.iter_mut().filter(|op| op.set != WITHDRAW) {
             let attrs = &sets[op.set as usize];
-            let of_set = self.check_attributes(K::FAMILY, attrs);
+            let of_set = match last {
+                Some((set, of_set)) if set == op.set => of_set,
+                _ => self.check_attributes(K::FAMILY, attrs),
+            };
+            last = Some((op.set, of_set));
             (op.verdict, op.state) = self.judge(op.prefix.into(), &of_set, attrs, op.state);
         }
     }
@@ -332,11 +353,18 @@ fn state_with_changes(state: State, changes: ChangesId) -> State {
 
 /// The verdicts of a slice of the table: prefixes that were announced together are mostly close together. No
 /// attribute set is freed during a slice, so an address means one set.
-pub(crate) struct Verdicts([Option<((usize, PeerId), AttrVerdict)>; 64]);
+pub(crate) struct Verdicts {
+    known: [Option<((usize, PeerId), AttrVerdict)>; 64],
+    /// The attributes that were evaluated.
+    pub octets: OctetCount,
+}
 
 impl Default for Verdicts {
     fn default() -> Self {
-        Verdicts([None; 64])
+        Verdicts {
+            known: [None; 64],
+            octets: OctetCount::default(),
+        }
     }
 }
 
@@ -361,11 +389,12 @@ impl Verdicts {
 
     fn of(&mut self, judge: &Judge<'_>, family: Family, route: &Route) -> AttrVerdict {
         let key = (route.attrs.address(), route.peer);
-        let place = &mut self.0[place_of(key.0)];
+        let place = &mut self.known[place_of(key.0)];
         match place {
             Some((known, verdict)) if *known == key => *verdict,
             _ => {
                 let verdict = judge.check_attributes(family, &route.attrs);
+                self.octets.add(&route.attrs);
                 *place = Some((key, verdict));
                 verdict
             }
@@ -377,4 +406,104 @@ impl Verdicts {
 pub(crate) fn place_of(address: usize) -> usize {
     let hash = (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (hash >> 58) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use rutter_net::{Asn, PerFamily};
+    use rutter_policy::{ExportPolicy, ExportSettings};
+    use rutter_wire::attr::{self, code};
+
+    use super::*;
+    use crate::advertise::test_support::neighbor;
+    use crate::{Batch, FamilyInfo, PeerKind, RibConfig, SessionInfo};
+
+    /// Counts the routes of each slice.
+    struct Counting<'a> {
+        inner: ImportEditor<'a>,
+        slices: Vec<usize>,
+    }
+
+    impl Editor for Counting<'_> {
+        fn begin_slice(&mut self) {
+            self.slices.push(0);
+            self.inner.begin_slice();
+        }
+
+        fn octets(&self) -> usize {
+            self.inner.octets()
+        }
+
+        fn edit(&mut self, topology: &Topology, prefix: Prefix, route: &Route) -> Edited {
+            *self.slices.last_mut().unwrap() += 1;
+            self.inner.edit(topology, prefix, route)
+        }
+    }
+
+    fn announcement(number: u32, len: usize) -> Vec<u8> {
+        let mut block = Vec::new();
+        attr::write_attr(&mut block, 0x40, code::ORIGIN, &[0]);
+        let mut path = vec![2, 2];
+        path.extend(
+            [1_000, 65_000 + number]
+                .into_iter()
+                .flat_map(u32::to_be_bytes),
+        );
+        attr::write_attr(&mut block, 0x40, code::AS_PATH, &path);
+        attr::write_attr(&mut block, 0x40, code::NEXT_HOP, &[192, 0, 2, 1]);
+        attr::write_attr(&mut block, 0xd0, 99, &vec![7; len]);
+        let mut body = vec![0, 0];
+        body.extend((block.len() as u16).to_be_bytes());
+        body.extend(block);
+        body.extend([16, 20, number as u8]);
+        body
+    }
+
+    #[test]
+    fn slices_end_after_some_octets_of_attributes() {
+        for (len, most) in [(50_000, 6), (10, 100)] {
+            let rib = Rib::new(RibConfig {
+                shards: 2,
+                cluster_id: 0,
+                log_limit: 1 << 20,
+                export: Arc::new(ExportPolicy::new(ExportSettings::default())),
+                seed: 7,
+                always_compare_med: false,
+            });
+            let of_neighbor = neighbor(0, PeerKind::RouteServerClient, None);
+            let peer = rib.add_neighbor(of_neighbor).unwrap();
+            let session = SessionInfo {
+                remote_bgp_id: 1,
+                remote_asn: Asn(1_000),
+                as4: true,
+                max_message_len: 65_535,
+                families: PerFamily::both(Some(FamilyInfo::default())),
+                enhanced_refresh: true,
+            };
+            let _stream = rib.session_up(peer, session);
+            let mut batch = Batch::new();
+            for number in 0..100 {
+                batch.push(&rib, peer, &announcement(number, len), 0);
+            }
+            rib.commit(&mut batch);
+            let judged = Reevaluation {
+                judged: true,
+                ranked: false,
+            };
+            let of_peer = vec![judged; peer.index() + 1];
+            let mut editor = Counting {
+                inner: ImportEditor::new(&of_peer),
+                slices: Vec::new(),
+            };
+            let family = Family::Ipv4Unicast;
+            let mut notify = || {};
+            let mut progress = WalkProgress::new(&rib, &mut notify);
+            rib.edit_routes(family, &[peer], &mut progress, &mut editor);
+            assert_eq!(editor.slices.iter().sum::<usize>(), 100);
+            let longest = editor.slices.iter().max();
+            assert!(longest <= Some(&most), "{:?}", editor.slices);
+            // One of each shard if the attributes are short.
+            assert!(len > 10 || editor.slices.len() == 2, "{:?}", editor.slices);
+        }
+    }
 }

@@ -8,6 +8,7 @@ use rutter_policy::{OutsideData, OutsideDataChanges};
 use crate::adj_rib_in::attr_set::AttrStore;
 use crate::adj_rib_in::edit::Edited;
 use crate::adj_rib_in::route::Route;
+use crate::advertise::octet_count::OctetCount;
 use crate::reevaluate::import::{Editor, Verdicts, place_of};
 use crate::reevaluate::walk_progress::WalkProgress;
 use crate::topology::Topology;
@@ -64,6 +65,10 @@ impl Editor for OutsideDataEditor<'_> {
         self.verdicts = Verdicts::default();
     }
 
+    fn octets(&self) -> usize {
+        self.verdicts.octets.octets()
+    }
+
     fn edit(&mut self, topology: &Topology, prefix: Prefix, route: &Route) -> Edited {
         match self.concerns_destination(prefix) || self.concerns_sender(topology, route) {
             true => self.verdicts.edit(topology, prefix, route),
@@ -82,7 +87,10 @@ impl OutsideDataEditor<'_> {
         topology.peer(route.peer).is_some_and(|peer| {
             let policy = &peer.neighbor.import;
             changes.concern_member(policy, || route.attrs.origin_as())
-                || changes.concern_paths_of(policy) && self.paths.concern(changes, &route.attrs)
+                || changes.concern_paths_of(policy)
+                    && self
+                        .paths
+                        .concern(changes, &route.attrs, &mut self.verdicts.octets)
         })
     }
 
@@ -171,10 +179,16 @@ impl Default for ConcernedPaths {
 }
 
 impl ConcernedPaths {
-    fn concern(&mut self, changes: &OutsideDataChanges, attrs: &AttrSet) -> bool {
+    fn concern(
+        &mut self,
+        changes: &OutsideDataChanges,
+        attrs: &AttrSet,
+        octets: &mut OctetCount,
+    ) -> bool {
         let address = attrs.address();
         let place = &mut self.0[place_of(address)];
         if place.0 != address {
+            octets.add(attrs);
             let path = attrs.attributes().as_path();
             *place = (address, path.is_some_and(|path| changes.concern_path(path)));
         }
