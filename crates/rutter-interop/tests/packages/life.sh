@@ -37,6 +37,8 @@ test -e /etc/systemd/system/multi-user.target.wants/rutter.service
 
 step configure and start
 rutter init /etc/rutter/rutter.toml --asn 64500 --router-id 192.0.2.1 --lan 192.0.2.0/24 --member 3333,192.0.2.11
+# The other addresses are the member's.
+printf '[daemon]\nlisten = ["192.0.2.1:179"]\n' >>/etc/rutter/rutter.toml
 start
 rutter show peers | grep -q 3333
 
@@ -48,6 +50,43 @@ kill -0 $daemon
 kill $daemon
 wait $daemon
 start
+
+step a member connects
+cat >/tmp/bird.conf <<'END'
+router id 192.0.2.11;
+log "/tmp/bird.log" all;
+protocol device { }
+protocol static one { ipv4; route 45.10.0.0/24 blackhole; }
+protocol static two { disabled; ipv4; route 45.20.0.0/24 blackhole; }
+protocol bgp server {
+    debug { states, events };
+    strict bind;
+    multihop;
+    local 192.0.2.11 as 3333;
+    neighbor 192.0.2.1 as 64500;
+    connect delay time 1;
+    ipv4 { import all; export all; };
+}
+END
+member() {
+    birdc -s /tmp/bird.ctl "$@"
+}
+# Waits until the daemon has a route.
+receives() {
+    tries=0
+    until rutter show routes --within "$1" | grep -q 3333; do
+        tries=$((tries + 1))
+        if [ $tries -gt 1200 ]; then
+            cat /tmp/bird.log
+            rutter show peers
+            exit 1
+        fi
+        sleep 0.1
+    done
+}
+bird -c /tmp/bird.conf -s /tmp/bird.ctl
+receives 45.10.0.0/24
+states=$(grep -c 'server: State changed' /tmp/bird.log)
 
 step upgrade under a service manager, of which only this script knows
 mkdir -p /run/systemd/system /usr/local/bin
@@ -66,14 +105,20 @@ echo 1 >/tmp/main-process
 /var/lib/dpkg/info/rutter.postinst configure 0.1.0~test1
 test "$(process)" = $daemon
 grep -q '^try-restart rutter.service$' /tmp/requests
-# It is that of the own unit's daemon: the new version takes over.
+# It is that of the own unit's daemon: the new version takes over, and the member does not notice.
 echo $daemon >/tmp/main-process
 : >/tmp/requests
-/var/lib/dpkg/info/rutter.postinst configure 0.1.0~test1
+dpkg --install /rutter_0.1.0~test2_*.deb
 wait $daemon
 successor=$(process)
 test "$successor" != $daemon
+test "$(readlink /proc/$successor/exe)" = /usr/bin/rutter
 if grep try-restart /tmp/requests; then exit 1; fi
+receives 45.10.0.0/24
+member enable two
+receives 45.20.0.0/24
+test "$(grep -c 'server: State changed' /tmp/bird.log)" = "$states"
+member down
 rutter stop
 while [ -e /proc/$successor/exe ]; do sleep 0.1; done
 rm -r /run/systemd/system /usr/local/bin/systemctl /usr/local/bin/deb-systemd-invoke

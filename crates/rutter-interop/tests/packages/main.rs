@@ -1,4 +1,5 @@
-//! Installs the Debian packages in a clean root, starts the program as the unit does, upgrades and removes it.
+//! Installs the Debian packages in a clean root, starts the program as the unit does, upgrades and removes it. The session of a
+//! member survives the upgrade.
 
 mod image;
 
@@ -50,7 +51,7 @@ fn the_packages_install_start_upgrade_and_leave() {
     eventually("a clean root", || {
         let _ = fs::remove_dir_all(&clean);
         let mut bootstrap = Command::new("mmdebstrap");
-        bootstrap.args(["--variant=essential", "--include=adduser", "bookworm"]);
+        bootstrap.args(["--variant=essential", "--include=adduser,bird2", "bookworm"]);
         output_of(bootstrap.arg(&clean))
     });
     let life = clean.join("life.sh");
@@ -66,7 +67,8 @@ fn the_packages_install_start_upgrade_and_leave() {
     let mut command = Command::new("unshare");
     command.args(["--net", "--mount", "--pid", "--fork", "--kill-child"]);
     command.args(["sh", "-c"]).arg(
-        "ip link set lo up && mount -t proc proc \"$0/proc\" && exec chroot \"$0\" sh /life.sh",
+        "ip link set lo up && ip address add 192.0.2.1/24 dev lo && ip address add 192.0.2.11/24 dev lo \
+         && mount -t proc proc \"$0/proc\" && exec chroot \"$0\" sh /life.sh",
     );
     let log = output_of(command.arg(&clean)).unwrap();
     assert!(log.contains("all steps passed"), "{log}");
