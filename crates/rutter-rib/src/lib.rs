@@ -55,6 +55,8 @@ pub use read::feed_batch::Body;
 pub use read::lookup::{Lookup, RouteFilter};
 pub use read::memory::{MemoryRow, PeerMemory, RoutesState};
 pub use read::preview::{PreviewedPolicy, PreviewedRoute};
-pub use read::snapshot::{DestinationPlace, DestinationView, PeerSummary, RouteView, Snapshot};
+pub use read::snapshot::{
+    DestinationPlace, DestinationView, PeerSummary, RouteView, Snapshot, UnreadDestination,
+};
 pub use read::station_view::{ReportedDestination, ReportedRoute, StationView, advertised_path_id};
 pub use rib::{Rib, RibConfig};

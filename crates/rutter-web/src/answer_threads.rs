@@ -60,9 +60,15 @@ impl Work {
 pub(crate) struct Turn {
     place: WorkPlace,
     page_time: Duration,
+    others_wait: bool,
 }
 
 impl Turn {
+    /// Returns whether other networks wait for their walks.
+    pub(crate) fn others_wait(&self) -> bool {
+        self.others_wait
+    }
+
     /// Computes on a thread of its own, with the longest time of a page. The work keeps its place until it ends.
     pub(crate) fn spawn<T: Send + 'static>(
         self,
@@ -93,8 +99,12 @@ impl AnswerThreads {
             Work::Short => &self.short,
         };
         let place = queue.acquire(client).await;
-        let page_time = page_time(self.walks.waiting_networks());
-        Turn { place, page_time }
+        let waiting = self.walks.waiting_networks();
+        Turn {
+            place,
+            page_time: page_time(waiting),
+            others_wait: waiting > 0,
+        }
     }
 
     /// Computes an answer for a client at this address, with the longest time of a page. An answer that has not begun is

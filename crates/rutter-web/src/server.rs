@@ -17,7 +17,7 @@ use rutter_api::{Backend, TableCounts};
 use rutter_config::access::AccessRules;
 use rutter_limits::{ConnectionLimits, ConnectionSlot, LimitReached, LogRateLimit, RequestRate};
 use rutter_tls::{CertificateFiles, ServerCertificate};
-use socket2::SockRef;
+use socket2::{Domain, SockRef, Socket, Type};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -100,8 +100,7 @@ impl WebServer {
     ) -> io::Result<Self> {
         let read = |files| ServerCertificate::read("web", files).map_err(io::Error::other);
         let certificate = settings.tls.map(read).transpose()?;
-        let listener = StdListener::bind(address)?;
-        listener.set_nonblocking(true)?;
+        let listener = listen(address)?;
         let address = listener.local_addr()?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
@@ -178,6 +177,17 @@ impl WebServer {
         let _ = self.stop.send(());
         let _ = self.thread.join();
     }
+}
+
+/// Listens. The kernel keeps as many new connections as may be open: it would drop others, and their clients would try again
+/// after a second.
+fn listen(address: SocketAddr) -> io::Result<StdListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(CONNECTIONS.0 as i32)?;
+    Ok(socket.into())
 }
 
 /// Ends the log of changes some time after its last reader has left, so that routing does not write it for nobody. Drops
@@ -338,4 +348,21 @@ pub(crate) async fn unless<T>(stopped: impl Future, work: impl Future<Output = T
         Poll::Pending => work.as_mut().poll(context).map(Some),
     })
     .await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, TcpStream as StdStream};
+
+    use super::*;
+
+    /// With the backlog of `TcpListener::bind`, the 130th connection would wait for a second.
+    #[test]
+    fn new_connections_wait_in_the_kernel() {
+        let listener = listen((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+        let address = listener.local_addr().unwrap();
+        let connect = || StdStream::connect_timeout(&address, Duration::from_millis(900));
+        let waiting: io::Result<Vec<_>> = (0..300).map(|_| connect()).collect();
+        assert_eq!(waiting.unwrap().len(), 300);
+    }
 }

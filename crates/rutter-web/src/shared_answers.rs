@@ -45,12 +45,13 @@ enum State {
     Answered(Answer, Instant),
 }
 
-/// A walk that took this time is worth keeping. A small table is read again for each question.
+/// The answer to a walk that took this time is kept, and any while others wait for theirs. A small table is read again for
+/// each question.
 const WORTH_KEEPING: Duration = Duration::from_millis(5);
 /// An answer is kept for this time.
 const KEPT_FOR: Duration = Duration::from_secs(1);
 /// The bytes of all kept answers and their questions. Beyond them, the oldest are dropped.
-const KEPT_BYTES: usize = 8 << 20;
+const KEPT_BYTES: usize = 16 << 20;
 /// With more questions than this, those that nobody asks any more are dropped.
 const IDLE_QUESTIONS: usize = 64;
 
@@ -71,11 +72,13 @@ impl SharedAnswers {
             if let Some(turn) = turn
                 && let Some(begun) = question.begin()
             {
-                let (shared, is_walk) = (Arc::clone(&self.0), kind != Work::Short);
+                let shared = Arc::clone(&self.0);
+                let (is_walk, others_wait) = (kind != Work::Short, turn.others_wait());
                 turn.spawn(move |page_time| {
                     let start = Instant::now();
                     let answer = work(page_time).map(Bytes::from);
-                    let is_kept = is_walk && start.elapsed() >= WORTH_KEEPING;
+                    let is_worth_it = others_wait || start.elapsed() >= WORTH_KEEPING;
+                    let is_kept = is_walk && is_worth_it;
                     let question = begun.answer(answer, is_kept);
                     if is_kept {
                         lock(&shared).keep(question);

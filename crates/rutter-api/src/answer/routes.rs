@@ -68,7 +68,8 @@ fn each(
         };
         for (place, destination) in snapshot.destinations_from(family, first) {
             let is_wanted = filter.wants(destination.prefix);
-            let is_full = is_wanted && rows.count() >= limit;
+            let has_routes = || destination.routes().next().is_some();
+            let is_full = is_wanted && rows.count() >= limit && has_routes();
             if pages.is_some() && (is_full || time.is_over()) {
                 let next = PageCursor { family, place };
                 return Ok(Done {
@@ -79,15 +80,15 @@ fn each(
             if !is_wanted {
                 continue;
             }
-            for (i, route) in destination.routes.iter().enumerate() {
+            for (i, route) in destination.routes().enumerate() {
                 let best = i == 0 && route.reject.is_none();
-                if !filter.matches(route, best) {
+                if !filter.matches(&route, best) {
                     continue;
                 }
                 if pages.is_none() && rows.count() == limit {
                     return Ok(done(rows, true));
                 }
-                rows.send(&line(destination.prefix, route, best))?;
+                rows.send(&line(destination.prefix, &route, best))?;
             }
         }
     }

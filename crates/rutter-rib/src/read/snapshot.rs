@@ -55,6 +55,24 @@ pub struct DestinationView<'a> {
     pub routes: Vec<RouteView<'a>>,
 }
 
+/// A destination whose routes are not looked at yet. A walk that wants few routes copies none of the others.
+pub struct UnreadDestination<'a> {
+    /// The prefix.
+    pub prefix: Prefix,
+    routes: &'a [Route],
+    context: &'a ViewContext,
+}
+
+impl<'a> UnreadDestination<'a> {
+    /// Its routes in the order of the decision process, rejected ones last. A destination may have none any more.
+    pub fn routes(&self) -> impl Iterator<Item = RouteView<'a>> + use<'a> {
+        let (family, context) = (self.prefix.family(), self.context);
+        let stays = move |route: &&Route| !context.is_being_removed(family, route);
+        let routes = self.routes.iter().filter(stays);
+        routes.map(move |route| route_view(route, family, context))
+    }
+}
+
 /// A route.
 #[derive(Clone, Copy, Debug)]
 pub struct RouteView<'a> {
@@ -186,8 +204,12 @@ impl Snapshot {
         &self,
         family: Family,
     ) -> Box<dyn Iterator<Item = DestinationView<'_>> + '_> {
-        let start = DestinationPlace::default();
-        Box::new(self.destinations_from(family, start).map(|(_, view)| view))
+        let all = self.destinations_from(family, DestinationPlace::default());
+        let views = all.map(|(_, destination)| DestinationView {
+            prefix: destination.prefix,
+            routes: destination.routes().collect(),
+        });
+        Box::new(views.filter(|view| !view.routes.is_empty()))
     }
 
     /// The destinations of a family from a place on, each with its place. The order is that of the places.
@@ -198,7 +220,7 @@ impl Snapshot {
         &self,
         family: Family,
         start: DestinationPlace,
-    ) -> Box<dyn Iterator<Item = (DestinationPlace, DestinationView<'_>)> + '_> {
+    ) -> Box<dyn Iterator<Item = (DestinationPlace, UnreadDestination<'_>)> + '_> {
         match family {
             Family::Ipv4Unicast => Box::new(self.walk(&self.ipv4, start)),
             Family::Ipv6Unicast => Box::new(self.walk(&self.ipv6, start)),
@@ -227,7 +249,7 @@ impl Snapshot {
         &'a self,
         shards: &'a [Vec<Arc<Book<K>>>],
         start: DestinationPlace,
-    ) -> impl Iterator<Item = (DestinationPlace, DestinationView<'a>)> {
+    ) -> impl Iterator<Item = (DestinationPlace, UnreadDestination<'a>)> {
         let first = start.shard as usize;
         let in_shard = move |(shard, books): (usize, &'a Vec<Arc<Book<K>>>)| {
             let skipped = if shard == first {
@@ -252,9 +274,13 @@ impl Snapshot {
                     shard: shard as u32,
                     slot: slot as u32,
                 };
-                (place, view(destination, &self.context))
+                let unread = UnreadDestination {
+                    prefix: destination.prefix.into(),
+                    routes: &destination.routes,
+                    context: &self.context,
+                };
+                (place, unread)
             })
-            .filter(|(_, view)| !view.routes.is_empty())
     }
 
     /// The number of destinations of a family that have routes; walks them.
