@@ -92,6 +92,9 @@ pub(crate) fn answer_to(
             | Failure::ReadOnly(text)
             | Failure::ChangesLost(text),
         ) => audit(Err(text)),
+        Err(Failure::NoNeighbor(wanted)) => {
+            audit(Err(&format!("no neighbor is called `{wanted}`")))
+        }
         Err(Failure::Disconnected(_)) => audit(Ok("done; the client did not wait for the answer")),
     }
     result

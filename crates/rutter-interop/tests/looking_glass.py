@@ -218,6 +218,17 @@ async def check_keys(page):
     assert "Routes, best first" in await page.value("document.body.innerText")
 
 
+async def check_search(page):
+    # The address of a session leads to its member, though the table has no route to the peering LAN.
+    await page.open(f"search/{one}")
+    await page.until(f"{READY} && location.hash.startsWith('#/member/')")
+    # The AS number of a member leads to its sessions, too.
+    title = await page.value("document.querySelector('h1').textContent")
+    await page.open(f"search/{title.rsplit(', ', 1)[1]}")
+    await page.until(f"{READY} && document.querySelector('main a[href^=\"#/member/\"]') !== null")
+    assert "Sessions: " in await page.value("document.body.innerText")
+
+
 async def watch_a_change(page):
     await page.open("")
     await page.value(
@@ -240,6 +251,7 @@ async def main():
         await page.call("Page.enable")
         await check_pages(page)
         await check_keys(page)
+        await check_search(page)
         await watch_a_change(page)
 
 

@@ -333,9 +333,12 @@ async function sources() {
 async function routes(parameters) {
   const names = { "origin-as": "Originated by AS", "path-as": "With a path through AS", community: "With community ", within: "Inside " };
   const title = Object.entries(parameters).map(([name, value]) => `${names[name] ?? `${name} `}${value}`).join(", ");
-  const other = parameters["origin-as"]
-    ? h("p", {}, link(`routes?path-as=${parameters["origin-as"]}`, `All routes with AS${parameters["origin-as"]} in their path`)) : "";
-  return [title, other, await routeList("Routes as received", "routes", parameters)];
+  const number = parameters["origin-as"];
+  if (number === undefined) return [title, await routeList("Routes as received", "routes", parameters)];
+  const own = (await ask("peers")).rows.filter((peer) => String(peer.asn) === number);
+  const sessions = own.length ? h("p", {}, "Sessions: ", own.flatMap((peer) => [memberLink(peer), ` ${peer.address} `])) : "";
+  const other = h("p", {}, link(`routes?path-as=${number}`, `All routes with AS${number} in their path`));
+  return [title, sessions, other, await routeList("Routes as received", "routes", parameters)];
 }
 
 /** Finds out what a search means. */
@@ -343,8 +346,12 @@ async function search(text) {
   const number = /^(?:as)?(\d+)$/i.exec(text);
   if (number) return go(`routes?origin-as=${number[1]}`);
   if (/^\d+(:\d+){1,2}$/.test(text)) return go(`routes?community=${text}`);
-  if (/^[0-9a-f:.]+(\/\d+)?$/i.test(text) && /[.:]/.test(text)) return go(`explain/${text}`);
+  if (/^[0-9a-f:.]+\/\d+$/i.test(text)) return go(`explain/${text}`);
   const { rows } = await ask("peers");
+  // The address of a session is in the peering LAN, to which the table has no route.
+  const own = rows.find((peer) => peer.address === text.toLowerCase());
+  if (own) return go(`member/${encodeURIComponent(own.address)}`);
+  if (/^[0-9a-f:.]+$/i.test(text) && /[.:]/.test(text)) return go(`explain/${text}`);
   const found = rows.filter((peer) => peer.name.toLowerCase().includes(text.toLowerCase()));
   if (found.length === 1) return go(`member/${encodeURIComponent(found[0].address)}`);
   if (found.length === 0) throw new Error(`Nothing is called “${text}”. Search for an address, a prefix, an AS number, a community or a member.`);

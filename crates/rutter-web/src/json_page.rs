@@ -65,6 +65,10 @@ pub(crate) fn failed(failure: Failure) -> Problem {
     match failure {
         Failure::Refused(detail) => Problem::bad(detail),
         Failure::NotFound(detail) => Problem::new(StatusCode::NOT_FOUND, detail),
+        Failure::NoNeighbor(wanted) => {
+            let detail = Failure::no_neighbor(&wanted, "/api/v1/peers");
+            Problem::new(StatusCode::NOT_FOUND, detail)
+        }
         Failure::ReadOnly(detail) => Problem::new(StatusCode::FORBIDDEN, detail),
         Failure::ChangesLost(detail) => Problem::new(StatusCode::GONE, detail),
         Failure::Disconnected(error) => {

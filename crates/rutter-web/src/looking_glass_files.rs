@@ -22,6 +22,11 @@ pub(crate) const FILES: &[PageFile] = &[
         bytes: include_bytes!("../assets/looking-glass.css"),
     },
     PageFile {
+        path: "/icon.svg",
+        kind: "image/svg+xml",
+        bytes: include_bytes!("../assets/icon.svg"),
+    },
+    PageFile {
         path: "/elements.js",
         kind: JAVASCRIPT,
         bytes: include_bytes!("../assets/elements.js"),

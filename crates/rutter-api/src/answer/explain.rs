@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use rutter_net::Prefix;
+use rutter_net::{ParsePrefixError, Prefix};
 use rutter_rib::Explanation;
 
 use super::{Failure, RowWriter};
@@ -48,15 +48,26 @@ fn prefixes_for(target: &str) -> Result<impl Iterator<Item = Prefix>, String> {
     let (addr, lengths) = match target.parse::<IpAddr>() {
         Ok(addr) => (addr, 0..=if addr.is_ipv4() { 32 } else { 128 }),
         Err(_) => {
-            let prefix: Prefix = target
-                .parse()
-                .map_err(|e: rutter_net::ParsePrefixError| e.to_string())?;
+            let prefix: Prefix = target.parse().map_err(|error| wrong(target, &error))?;
             (prefix.addr(), prefix.len()..=prefix.len())
         }
     };
     Ok(lengths
         .rev()
         .filter_map(move |len| Prefix::from_addr(addr, len)))
+}
+
+/// Says why a target is neither an address nor a prefix. Bits below the length are a common slip.
+fn wrong(target: &str, error: &ParsePrefixError) -> String {
+    let Some((addr, len)) = target.split_once('/') else {
+        return format!("`{target}` is neither an address nor a prefix");
+    };
+    let net = addr.parse::<IpAddr>().ok().zip(len.parse::<u8>().ok());
+    let net = net.and_then(|(addr, len)| Some(Prefix::from_addr(addr, len)?.to_string()));
+    match net {
+        Some(net) => format!("{error}: write {net}"),
+        None => error.to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -70,6 +81,14 @@ mod tests {
         assert_eq!(tried[0].to_string(), "192.0.2.1/32");
         assert_eq!(tried[8].to_string(), "192.0.2.0/24");
         assert_eq!(prefixes_for("2001:db8::/32").unwrap().count(), 1);
-        assert!(prefixes_for("192.0.2.1/24").is_err());
+    }
+
+    #[test]
+    fn an_error_says_what_to_write() {
+        let error = |target| prefixes_for(target).err().unwrap();
+        assert!(error("192.0.2.1/24").ends_with("are set: write 192.0.2.0/24"));
+        assert!(error("2001:db8::1/32").ends_with("write 2001:db8::/32"));
+        assert_eq!(error("foo"), "`foo` is neither an address nor a prefix");
+        assert!(error("192.0.2.0/33").contains("range"));
     }
 }

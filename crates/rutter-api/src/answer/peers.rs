@@ -61,10 +61,7 @@ impl<'a> PeerSelector<'a> {
 
     /// Returns the error if no neighbor matches.
     pub(super) fn not_found(&self) -> Failure {
-        Failure::NotFound(format!(
-            "no neighbor has the name, address or AS number `{}`: `rutter show peers` lists them",
-            self.text
-        ))
+        Failure::NoNeighbor(self.text.to_owned())
     }
 }
 

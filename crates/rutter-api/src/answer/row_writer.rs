@@ -12,6 +12,8 @@ pub enum Failure {
     Refused(String),
     /// The request names something that does not exist, with a message for the user.
     NotFound(String),
+    /// No neighbor has this name, address or AS number. Each transport says where its users find them.
+    NoNeighbor(String),
     /// The client may only read, with a message for the user.
     ReadOnly(String),
     /// Changes that the client wants are not kept any more, with a message for the user.
@@ -27,6 +29,11 @@ impl From<io::Error> for Failure {
 }
 
 impl Failure {
+    /// The message that no neighbor is called `wanted`, and where the user finds all of them.
+    pub fn no_neighbor(wanted: &str, list: &str) -> String {
+        format!("no neighbor has the name, address or AS number `{wanted}`: `{list}` lists them")
+    }
+
     /// Refuses the request with a message.
     pub(crate) fn refused(text: impl Into<String>) -> Self {
         Failure::Refused(text.into())
@@ -37,6 +44,10 @@ impl Failure {
         match self {
             Failure::Refused(message) => Ok((ErrorReason::Refused, message)),
             Failure::NotFound(message) => Ok((ErrorReason::NotFound, message)),
+            Failure::NoNeighbor(wanted) => Ok((
+                ErrorReason::NotFound,
+                Failure::no_neighbor(&wanted, "rutter show peers"),
+            )),
             Failure::ReadOnly(message) => Ok((ErrorReason::ReadOnly, message)),
             Failure::ChangesLost(message) => Ok((ErrorReason::ChangesLost, message)),
             Failure::Disconnected(error) => Err(error),
