@@ -56,13 +56,13 @@ impl Order {
     }
 
     /// The heading of its column.
-    pub fn name(self) -> &'static str {
+    pub fn heading(self) -> &'static str {
         match self {
             Order::State => "state",
             Order::Name => "name",
             Order::Accepted => "accepted",
             Order::Rejected => "rejected",
-            Order::Updates => "updates/s",
+            Order::Updates => "upd/s",
             Order::Unsent => "unsent",
         }
     }

@@ -12,7 +12,7 @@ use rutter_api::{LogRow, RouteRow, SourceRow};
 
 use crate::answers::{Found, LIMIT, Question};
 use crate::dashboard::{Dashboard, Tab, View};
-use crate::member_table::Member;
+use crate::member_table::{Member, Order};
 use columns::{Cells, Column, cut_line, fit, text, whole, width_of};
 
 /// Draws everything, and notes how many rows fit.
@@ -165,24 +165,24 @@ fn draw_members(frame: &mut Frame, area: Rect, dashboard: &Dashboard) {
     let mut title = format!(
         " {} by {} ",
         plural(dashboard.members.len() as u64, "session"),
-        dashboard.order.name()
+        dashboard.order.heading()
     );
     if dashboard.is_typing || !dashboard.filter.is_empty() {
         let cursor = if dashboard.is_typing { "▏" } else { "" };
         title.push_str(&format!("with /{}{cursor} ", dashboard.filter));
     }
     let columns = [
-        text("name", 16, 0),
+        text(Order::Name.heading(), 16, 0),
         whole("AS", 10, 0),
         whole("address", 24, 6),
-        whole("state", 11, 0),
+        whole(Order::State.heading(), 11, 0),
         whole("since", 8, 2),
-        whole("accepted", 10, 0),
-        whole("rejected", 9, 1),
-        whole("upd/s", 7, 3),
+        whole(Order::Accepted.heading(), 10, 0),
+        whole(Order::Rejected.heading(), 9, 1),
+        whole(Order::Updates.heading(), 7, 3),
         whole("in/s", 8, 7),
         whole("out/s", 8, 8),
-        whole("unsent", 8, 5),
+        whole(Order::Unsent.heading(), 8, 5),
     ];
     let rows = dashboard.members.iter().map(member_row).collect();
     table(frame, area, title, &columns, rows, dashboard.selected);
