@@ -9,8 +9,8 @@ use rutter_rib::{Explanation, PeerId, PeerSummary, PreviewedRoute, Rib, Snapshot
 use rutter_wire::attr::Attributes;
 
 use crate::{
-    ApplyOrder, AuditEntry, ClearHow, HistoryRow, LogRow, RouterRow, SessionRow, SinkRow,
-    SourceAction, SourceRow, StationRow, StatusRow, TurnTimes,
+    ApplyOrder, AuditEntry, ClearHow, HistoryRow, LimitChangeRow, LogRow, RouterRow, SessionRow,
+    SinkRow, SourceAction, SourceRow, StationRow, StatusRow, TurnTimes,
 };
 
 /// The dynamic neighbors whose AS no section names, and whose IRR data are requested.
@@ -126,6 +126,19 @@ pub trait Backend: Send + Sync {
     ) -> Result<(), String> {
         let _ = (snapshot, each);
         Err("there is no source of data".to_owned())
+    }
+    /// Returns the prefix limits that [`Backend::reload`] with this configuration would change, and PeeringDB's data as its
+    /// file has them now.
+    fn preview_limits(
+        &self,
+        source: Option<&ConfigSource>,
+    ) -> Result<Vec<LimitChangeRow>, ReloadError> {
+        let _ = source;
+        Ok(Vec::new())
+    }
+    /// Returns the prefix limits that the data would change that a source refused.
+    fn preview_limits_of_sources(&self) -> Vec<LimitChangeRow> {
+        Vec::new()
     }
     /// Hands over to a new process of the program as it is installed now, and waits for it. The result is for the user.
     fn upgrade(&self) -> Result<String, String> {

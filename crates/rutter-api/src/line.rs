@@ -60,6 +60,8 @@ pub enum Line {
     Diff(Box<DiffRow>),
     /// A configuration that ran.
     History(HistoryRow),
+    /// A prefix limit that a configuration or new data change.
+    LimitChange(Box<LimitChangeRow>),
     /// The routes of a neighbor whose verdict a configuration changes.
     RouteChanges(Box<RouteChangesRow>),
     /// A route whose verdict a configuration changes.

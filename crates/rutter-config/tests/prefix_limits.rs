@@ -155,6 +155,7 @@ fn the_headroom_is_configured_once_for_both_families() {
             absolute: 50,
             relative_percent: 0,
         }),
+        recommended: None,
     };
     let expected = PerFamily::new(Some(limit(170_000)), Some(limit(12_000)));
     assert_eq!(configured, expected);

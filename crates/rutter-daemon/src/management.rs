@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use rutter_api::{
     Applied, ApplyOrder, AuditEntry, Backend, ClearHow, CollectorServices, DynamicMembers,
-    HistoryRow, LogReader, LogRow, ReloadError, SessionRow, SessionState, SourceAction, SourceRow,
-    StationRow, StatusRow, TurnTimes,
+    HistoryRow, LimitChangeRow, LogReader, LogRow, ReloadError, SessionRow, SessionState,
+    SourceAction, SourceRow, StationRow, StatusRow, TurnTimes,
 };
 use rutter_config::{ConfigSource, Diff};
 use rutter_net::{Family, Prefix};
@@ -22,6 +22,7 @@ use crate::dynamic_members::MAX_MEMBERS;
 use crate::logging::{self, LogRing, Record};
 use crate::mailbox::{Clear, Command};
 use crate::memory;
+use crate::peeringdb_limits;
 use crate::reload;
 use crate::shared::{Shared, StopOrder};
 
@@ -154,6 +155,17 @@ impl Backend for Management {
         let data = refused.ok_or("no data wait to be accepted; see `rutter show sources`")?;
         snapshot.preview(|_| PreviewedPolicy::Same, &data, each);
         Ok(())
+    }
+
+    fn preview_limits(
+        &self,
+        source: Option<&ConfigSource>,
+    ) -> Result<Vec<LimitChangeRow>, ReloadError> {
+        reload::preview_limits(&self.0, source)
+    }
+
+    fn preview_limits_of_sources(&self) -> Vec<LimitChangeRow> {
+        peeringdb_limits::changes_of_refused(&self.0)
     }
 
     fn preview(

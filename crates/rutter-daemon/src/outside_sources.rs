@@ -46,6 +46,11 @@ impl OutsideSources {
         self.irr.prefix_limits()
     }
 
+    /// The prefix limits of PeeringDB in the data that wait to be accepted; `None` if none wait.
+    pub(crate) fn refused_prefix_limits(&self) -> Option<Arc<PrefixLimits>> {
+        self.irr.refused_prefix_limits()
+    }
+
     /// Applies a new configuration. Data that are known stay in force while the others are fetched.
     pub(crate) fn change(shared: &Arc<Shared>, old: &Config, new: &Config) {
         for slot in shared.sources.all() {

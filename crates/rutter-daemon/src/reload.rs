@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use rutter_api::ReloadError;
+use rutter_api::{LimitChangeRow, ReloadError};
 use rutter_config::{Changed, Config, ConfigSource, Diff, Neighbor, Web};
 use rutter_net::Asn;
 use rutter_policy::{ExportPolicy, ImportPolicy};
@@ -19,6 +19,7 @@ use crate::mrt::Archive;
 use crate::neighbor_settings::NeighborSettings;
 use crate::outside_sources::OutsideSources;
 use crate::peer_table::Change;
+use crate::peeringdb_limits;
 use crate::shared::{Shared, unix_us};
 use crate::status::PeerStatus;
 use crate::transport;
@@ -58,6 +59,15 @@ pub(crate) fn preview(
         OutsideSources::preview(&new, snapshot.outside_data()).map_err(ReloadError::Other)?;
     snapshot.preview(policy_of, &data, each);
     Ok(())
+}
+
+/// The prefix limits that a reload of `source`, or of the daemon's own file, would change.
+pub(crate) fn preview_limits(
+    shared: &Shared,
+    source: Option<&ConfigSource>,
+) -> Result<Vec<LimitChangeRow>, ReloadError> {
+    let new = load(shared, source)?;
+    Ok(peeringdb_limits::changes_of_config(shared, &new))
 }
 
 /// The policy that a configuration gives to a neighbor of the table.

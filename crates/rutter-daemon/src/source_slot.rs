@@ -109,6 +109,11 @@ impl SourceSlot<IrrSource> {
     pub(crate) fn prefix_limits(&self) -> Option<Arc<PrefixLimits>> {
         self.0.lock().as_ref()?.prefix_limits()
     }
+
+    /// Those that would be in force if an operator accepted what is refused.
+    pub(crate) fn refused_prefix_limits(&self) -> Option<Arc<PrefixLimits>> {
+        self.0.lock().as_ref()?.refused_prefix_limits()
+    }
 }
 
 /// A [`SourceSlot`] of any source.

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use rutter_api::{Direction, MessageCounts, NegotiatedRow, SessionRow, SessionState, TimerRow};
-use rutter_config::{Neighbor, NeighborKind};
+use rutter_api::{
+    Direction, MessageCounts, NegotiatedRow, PrefixLimitRow, SessionRow, SessionState, TimerRow,
+};
+use rutter_config::{MaxPrefix, Neighbor, NeighborKind};
 use rutter_net::{Family, PerFamily};
 use rutter_rib::{PeerId, Rib};
 use rutter_session::{
@@ -233,6 +235,7 @@ impl PeerStatus {
             malformed_updates: self.malformed_updates.load(Ordering::Relaxed),
             paths_not_kept: self.paths_not_kept.load(Ordering::Relaxed),
             blocked_routes: self.blocked_routes.load(Ordering::Relaxed),
+            prefix_limits: prefix_limits(config),
             out_limit_exceeded: self.out_limit_exceeded.load(Ordering::Relaxed),
             memory_bytes: details.peer.map_or(0, |peer| rib.peer_memory(peer)),
             memory_limit_exceeded: self.memory_limit_exceeded.load(Ordering::Relaxed),
@@ -242,6 +245,21 @@ impl PeerStatus {
             timers: self.timer_rows(now_ms),
         }
     }
+}
+
+/// The limits in force. One that follows PeeringDB is absent until its data are known.
+fn prefix_limits(config: &Neighbor) -> Vec<PrefixLimitRow> {
+    let limits = config.session.max_prefix;
+    let row = |(family, limit): (Family, &Option<MaxPrefix>)| {
+        let limit = (*limit)?;
+        Some(PrefixLimitRow {
+            family: family.to_string(),
+            limit: limit.limit,
+            action: limit.action.name().to_owned(),
+            peeringdb: limit.recommended,
+        })
+    };
+    limits.entries().filter_map(row).collect()
 }
 
 fn timer_name(timer: Timer) -> String {

@@ -7,7 +7,7 @@ use rutter_rib::{PeerId, PreviewedRoute, Snapshot};
 
 use super::{Failure, RowWriter};
 use crate::convert::{Sources, reject_row};
-use crate::{Backend, Done, Line, RouteChangeRow, RouteChangesRow};
+use crate::{Backend, Done, LimitChangeRow, Line, RouteChangeRow, RouteChangesRow};
 
 /// The number of routes whose verdict changes.
 #[derive(Clone, Copy, Default)]
@@ -27,10 +27,13 @@ impl Counts {
     }
 }
 
-/// Sends the counts of each neighbor whose routes are concerned, then up to `limit` routes.
+/// Sends the limits that change, the counts of each neighbor whose routes are concerned, then up to `limit` routes.
 pub(super) fn send(
     backend: &dyn Backend,
-    preview: impl FnOnce(&Snapshot, &mut dyn FnMut(PreviewedRoute)) -> Result<(), String>,
+    (preview, limits): (
+        impl FnOnce(&Snapshot, &mut dyn FnMut(PreviewedRoute)) -> Result<(), String>,
+        impl FnOnce() -> Result<Vec<LimitChangeRow>, String>,
+    ),
     limit: u64,
     rows: &mut RowWriter<'_>,
 ) -> Result<Done, Failure> {
@@ -44,6 +47,9 @@ pub(super) fn send(
         }
     };
     preview(&snapshot, &mut note).map_err(Failure::Refused)?;
+    for row in limits().map_err(Failure::Refused)? {
+        rows.send(&Line::LimitChange(Box::new(row)))?;
+    }
     let sources = Sources::new(snapshot.peers());
     for (peer, of_peer) in counts {
         rows.send(&Line::RouteChanges(Box::new(RouteChangesRow {
@@ -64,7 +70,7 @@ pub(super) fn send(
 }
 
 /// The parts of a change that the counts leave out.
-const COVERS: &str = "Not in these numbers: action communities and prefix limits. Other sources of data were not asked: \
+const COVERS: &str = "Not in these numbers: action communities and the effect of prefix limits. Other sources of data were not asked: \
     the data in force count.";
 
 /// The most routes in one answer; they are collected before they are sent.

@@ -84,7 +84,8 @@ pub fn answer(
         Request::DiffSources { routes } => {
             let preview =
                 |snapshot: &_, note: &mut dyn FnMut(_)| backend.preview_sources(snapshot, note);
-            return diff_routes::send(backend, preview, *routes, rows);
+            let limits = || Ok(backend.preview_limits_of_sources());
+            return diff_routes::send(backend, (preview, limits), *routes, rows);
         }
         Request::Upgrade => return control::upgrade(backend),
         Request::Shutdown { text } => return Ok(control::shutdown(backend, text.as_deref())),
@@ -109,14 +110,16 @@ fn diff(
             ..Done::default()
         });
     };
+    let in_words = |error| match error {
+        ReloadError::Config(_) => "the configuration has errors".to_owned(),
+        ReloadError::Other(text) => text,
+    };
     let preview = |snapshot: &_, note: &mut dyn FnMut(_)| {
         let result = backend.preview(source, snapshot, note);
-        result.map_err(|error| match error {
-            ReloadError::Config(_) => "the configuration has errors".to_owned(),
-            ReloadError::Other(text) => text,
-        })
+        result.map_err(in_words)
     };
-    diff_routes::send(backend, preview, limit, rows)
+    let limits = || backend.preview_limits(source).map_err(in_words);
+    diff_routes::send(backend, (preview, limits), limit, rows)
 }
 
 fn stations(backend: &dyn Backend, rows: &mut RowWriter<'_>) -> Result<(), Failure> {

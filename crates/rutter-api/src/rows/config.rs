@@ -70,6 +70,25 @@ pub struct DiffRow {
     pub other: Vec<String>,
 }
 
+/// A prefix limit that a configuration or new data of PeeringDB change.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct LimitChangeRow {
+    /// The neighbor.
+    pub peer: RouteSource,
+    /// `ipv4-unicast` or `ipv6-unicast`.
+    pub family: String,
+    /// The present limit; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<u32>,
+    /// The limit afterwards; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<u32>,
+    /// The network's number in PeeringDB, of which the limit is made; absent: it is that of the configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peeringdb: Option<u32>,
+}
+
 /// The routes of a neighbor whose verdict a configuration changes.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

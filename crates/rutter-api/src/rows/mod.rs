@@ -20,12 +20,14 @@ pub use advertised::{
 pub use change::{Change, ChangeRow, ChangedRoute, VerdictRow};
 pub use collector::{OtherFamilyRow, RouterRow, SinkRow};
 pub use config::{
-    ChangedRow, ConfigErrorRow, DiffRow, HistoryRow, ResetByRow, RouteChangeRow, RouteChangesRow,
+    ChangedRow, ConfigErrorRow, DiffRow, HistoryRow, LimitChangeRow, ResetByRow, RouteChangeRow,
+    RouteChangesRow,
 };
 pub use explain::{CandidateRow, ClientRow, ExplainRow, WithheldRow};
 pub use lookup::{LookupRow, PrefixText, TableRoutesRow, TableSetRow};
 pub use peer::{
-    Direction, FamilyRow, MessageCounts, NegotiatedRow, PeerRow, SessionRow, SessionState, TimerRow,
+    Direction, FamilyRow, MessageCounts, NegotiatedRow, PeerRow, PrefixLimitRow, SessionRow,
+    SessionState, TimerRow,
 };
 pub use process::{AwaitedNeighbor, LogRow, MemoryRow, SelectionDeferralRow, StatusRow};
 pub use route::{

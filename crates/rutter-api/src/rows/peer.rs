@@ -104,6 +104,9 @@ pub struct SessionRow {
     /// Routes that were not kept, because the neighbor was above `max-prefix` with the action `block`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub blocked_routes: u64,
+    /// The limits of received prefixes, of the families that have one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prefix_limits: Vec<PrefixLimitRow>,
     /// How often more prefixes were advertised than `max-prefix-out` allows.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub out_limit_exceeded: u64,
@@ -128,6 +131,23 @@ pub struct SessionRow {
 
 fn is_zero(count: &u64) -> bool {
     *count == 0
+}
+
+/// A limit of received prefixes: `max-prefix`.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PrefixLimitRow {
+    /// `ipv4-unicast` or `ipv6-unicast`.
+    pub family: String,
+    /// The most prefixes, including rejected ones.
+    pub limit: u32,
+    /// The action above the limit: `warn`, `block`, `restart` or `shutdown`.
+    pub action: String,
+    /// The network's number in PeeringDB, of which the limit was made with some headroom. Absent: the limit is that of the
+    /// configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peeringdb: Option<u32>,
 }
 
 /// The traffic in one direction.

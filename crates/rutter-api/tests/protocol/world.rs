@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use rutter_api::{
     Backend, ClearHow, CollectorServices, DynamicMembers, HistoryRow, LogReader, LogRow,
-    OtherFamilyRow, ReloadError, RouterRow, SessionRow, SessionState, SinkRow, SourceAction,
-    SourceRow, StatusRow,
+    OtherFamilyRow, PrefixLimitRow, ReloadError, RouterRow, SessionRow, SessionState, SinkRow,
+    SourceAction, SourceRow, StatusRow,
 };
 use rutter_config::{ConfigSource, Diff};
 use rutter_net::{Asn, Ipv4Prefix, PerFamily, Prefix};
@@ -235,6 +235,12 @@ impl Backend for World {
             malformed_updates: 0,
             paths_not_kept: 0,
             blocked_routes: 0,
+            prefix_limits: vec![PrefixLimitRow {
+                family: "ipv4-unicast".into(),
+                limit: 1_150,
+                action: "block".into(),
+                peeringdb: Some(900),
+            }],
             out_limit_exceeded: 0,
             memory_bytes: 0,
             memory_limit_exceeded: 0,

@@ -198,6 +198,7 @@ fn max_prefix(
         limit,
         action,
         headroom: None,
+        recommended: None,
     };
     limit.map(own).or(default)
 }

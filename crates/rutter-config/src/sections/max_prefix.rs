@@ -17,16 +17,20 @@ pub struct MaxPrefix {
     pub action: LimitAction,
     /// The limit is that of the network in PeeringDB with this headroom.
     pub headroom: Option<PrefixHeadroom>,
+    /// The network's limit in PeeringDB, of which `limit` was made; only for a limit in force.
+    pub recommended: Option<u32>,
 }
 
 impl MaxPrefix {
     /// The limit of a network for which PeeringDB has `recommended`.
     pub(crate) fn in_force(self, recommended: Option<u32>) -> MaxPrefix {
+        let recommended = recommended.filter(|_| self.headroom.is_some());
         let increased = self.headroom.zip(recommended);
         let increased = increased.map(|(headroom, limit)| headroom.above(limit));
         MaxPrefix {
             limit: increased.unwrap_or(self.limit),
             headroom: None,
+            recommended,
             ..self
         }
     }
@@ -49,6 +53,18 @@ pub enum LimitAction {
     },
     /// Reset the session and keep it down until an operator acts.
     Shutdown,
+}
+
+impl LimitAction {
+    /// The word in the configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            LimitAction::Warn => "warn",
+            LimitAction::Block { .. } => "block",
+            LimitAction::Restart { .. } => "restart",
+            LimitAction::Shutdown => "shutdown",
+        }
+    }
 }
 
 /// The keys of the table. One action applies to both families, so the table is not a struct.
@@ -208,12 +224,8 @@ fn read_limits(
     }
     let block = LimitAction::Block { keeps };
     let mut action = LimitAction::Shutdown;
-    let words = [
-        ("shutdown", LimitAction::Shutdown),
-        ("restart", restart),
-        ("warn", LimitAction::Warn),
-        ("block", block),
-    ];
+    let words = [LimitAction::Shutdown, restart, LimitAction::Warn, block];
+    let words = words.map(|action| (action.name(), action));
     let possible = if can_block { &words[..] } else { &words[..3] };
     section.set("action", &mut action, |i| {
         if !can_block && i.as_str() == Some("block") {
@@ -245,6 +257,7 @@ fn read_limits(
                 limit,
                 action,
                 headroom: None,
+                recommended: None,
             }))
         });
     }

@@ -286,16 +286,32 @@ fn the_routes_that_refused_vrps_would_change_are_listed() {
     two.expect_table(&["1.1.1.0/24"]);
 }
 
+/// The IPv4 limit of a member, and the number in PeeringDB of which it was made.
+fn ipv4_limit(folder: &Folder, peer: &str) -> Option<(u32, Option<u32>)> {
+    let peer = peer.into();
+    let row = match ask(folder, Request::Peer { peer }).into_iter().next() {
+        Some(Line::Peer(row)) => row,
+        other => panic!("{other:?}"),
+    };
+    let limit = row.session.prefix_limits.into_iter().next()?;
+    assert_eq!((&*limit.family, &*limit.action), ("ipv4-unicast", "block"));
+    Some((limit.limit, limit.peeringdb))
+}
+
 /// The limit of the first member is that of its network in PeeringDB and one more. It is in force before the first session
 /// after a start, and changes with the dump while the session continues.
 #[test]
 fn prefix_limits_follow_the_data_of_peeringdb() {
     let folder = Folder::new("peeringdb");
     let dump = folder.0.join("net.json");
-    let write = |limit: u32| {
-        let network = format!(r#"{{"asn": 64501, "info_prefixes4": {limit}}}"#);
-        std::fs::write(&dump, format!(r#"{{"data": [{network}]}}"#)).expect("write");
+    let write_all = |numbers: &[(u32, u32)]| {
+        let network =
+            |(asn, limit): &(u32, u32)| format!(r#"{{"asn": {asn}, "info_prefixes4": {limit}}}"#);
+        let networks: Vec<String> = numbers.iter().map(network).collect();
+        let text = format!(r#"{{"data": [{}]}}"#, networks.join(", "));
+        std::fs::write(&dump, text).expect("write");
     };
+    let write = |limit| write_all(&[(64_501, limit), (64_777, 1), (64_778, 1)]);
     write(1);
     let list = folder.0.join("list.txt");
     std::fs::write(&list, "8.8.8.0/24\n").expect("write");
@@ -322,15 +338,51 @@ fn prefix_limits_follow_the_data_of_peeringdb() {
     let mut two = Speaker::establish(2, 64502, address);
     one.announce(&["8.8.8.0/24", "9.9.9.0/24", "7.7.7.0/24"], &[]);
     two.expect_table(&["8.8.8.0/24", "9.9.9.0/24"]);
+    assert_eq!(ipv4_limit(&folder, "AS64501"), Some((2, Some(1))));
+    assert_eq!(ipv4_limit(&folder, "AS64502"), Some((100, None)));
     write(2);
     refresh(&folder, "irr");
     while !matches!(one.receive(), Received::Refresh) {}
     one.announce(&["8.8.8.0/24", "9.9.9.0/24", "7.7.7.0/24"], &[]);
     two.expect_table(&["7.7.7.0/24", "8.8.8.0/24", "9.9.9.0/24"]);
+    assert_eq!(ipv4_limit(&folder, "AS64501"), Some((3, Some(2))));
     // PeeringDB does not have the other network.
     two.announce(
         &["6.6.6.0/24", "5.5.5.0/24", "4.4.4.0/24", "3.3.3.0/24"],
         &[],
     );
     one.expect_table(&["3.3.3.0/24", "4.4.4.0/24", "5.5.5.0/24", "6.6.6.0/24"]);
+
+    // A preview has the limits of the file as it is now.
+    write(5);
+    let preview = Request::Diff {
+        file: None,
+        routes: Some(0),
+    };
+    let of_one = ("AS64501".to_owned(), Some(3), Some(6), Some(5));
+    assert_eq!(changed_limits(&folder, preview), [of_one]);
+    // Data that lost most networks wait, and a preview has the limits that they would change.
+    write_all(&[(64_502, 7)]);
+    refresh(&folder, "irr");
+    wait_until("a refusal", || source(&folder, "irr").refused.is_some());
+    let of_one = ("AS64501".to_owned(), Some(3), Some(100), None);
+    let of_two = ("AS64502".to_owned(), Some(100), Some(8), Some(7));
+    let preview = Request::DiffSources { routes: 0 };
+    assert_eq!(changed_limits(&folder, preview), [of_one, of_two]);
+    assert_eq!(ipv4_limit(&folder, "AS64501"), Some((3, Some(2))));
+}
+
+/// A member, its limit before and after, and the number in PeeringDB of which the limit is made.
+type ChangedLimit = (String, Option<u32>, Option<u32>, Option<u32>);
+
+fn changed_limits(folder: &Folder, request: Request) -> Vec<ChangedLimit> {
+    let of = |line| match line {
+        Line::LimitChange(row) => {
+            assert_eq!(row.family, "ipv4-unicast");
+            let member = format!("AS{}", row.peer.asn);
+            Some((member, row.before, row.after, row.peeringdb))
+        }
+        _ => None,
+    };
+    ask(folder, request).into_iter().filter_map(of).collect()
 }

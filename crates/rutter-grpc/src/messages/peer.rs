@@ -1,7 +1,8 @@
 //! Sessions.
 
 use rutter_api::{
-    Direction, FamilyRow, MessageCounts, NegotiatedRow, PeerRow, SessionRow, TimerRow,
+    Direction, FamilyRow, MessageCounts, NegotiatedRow, PeerRow, PrefixLimitRow, SessionRow,
+    TimerRow,
 };
 
 use super::string;
@@ -30,6 +31,7 @@ impl From<PeerRow> for v1::Peer {
             malformed_updates,
             paths_not_kept,
             blocked_routes,
+            prefix_limits,
             out_limit_exceeded,
             memory_bytes,
             memory_limit_exceeded,
@@ -64,7 +66,25 @@ impl From<PeerRow> for v1::Peer {
             catching_up,
             negotiated: negotiated.map(Into::into),
             timers: timers.into_iter().map(Into::into).collect(),
+            prefix_limits: prefix_limits.into_iter().map(Into::into).collect(),
             families: families.into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl From<PrefixLimitRow> for v1::PrefixLimit {
+    fn from(row: PrefixLimitRow) -> Self {
+        let PrefixLimitRow {
+            family,
+            limit,
+            action,
+            peeringdb,
+        } = row;
+        v1::PrefixLimit {
+            family,
+            limit,
+            action,
+            peeringdb,
         }
     }
 }

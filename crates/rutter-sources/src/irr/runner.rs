@@ -28,6 +28,8 @@ pub(crate) struct Shared {
     pub status: Mutex<Vec<SourceStatus>>,
     /// The data that would be in force if an operator accepted what is refused.
     pub refused: Mutex<Option<Arc<IrrData>>>,
+    /// The limits of PeeringDB that would be in force then.
+    pub refused_limits: Mutex<Option<Arc<PrefixLimits>>>,
     /// The limits of PeeringDB that are in force. `None`: its dump and the copy on disk were not read yet.
     pub prefix_limits: Mutex<Option<Arc<PrefixLimits>>>,
     /// The copy on disk lacks answers about unnamed members.
@@ -279,8 +281,12 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
     }
 
     fn limits_in_force(&self) -> Option<Arc<PrefixLimits>> {
+        self.limits_of(&self.store)
+    }
+
+    fn limits_of(&self, store: &IrrStore) -> Option<Arc<PrefixLimits>> {
         self.settings.peeringdb.as_ref()?;
-        let peering_db = self.store.file(&FileKey::PeeringDb)?;
+        let peering_db = store.file(&FileKey::PeeringDb)?;
         peering_db.prefix_limits.clone()
     }
 
@@ -296,10 +302,14 @@ impl<P: Fn(Arc<IrrData>)> Runner<P> {
         let refused = (!self.refusals.is_empty()).then(|| {
             let (mut store, mut refusals) = (self.store.clone(), self.refusals.clone());
             refusals.accept(&mut store);
+            *self.shared.refused_limits.lock() = self.limits_of(&store);
             let wanted = Wanted::new(&self.settings, &store);
             let (missing, former) = (MissingAnswers::AddNothing, self.published.as_deref());
             assemble(&self.settings, &store, &wanted, missing, former)
         });
+        if refused.is_none() {
+            *self.shared.refused_limits.lock() = None;
+        }
         let data = refused.and_then(Result::ok);
         *self.shared.refused.lock() = data.map(|(data, _)| Arc::new(data));
     }
@@ -372,6 +382,7 @@ impl Shared {
             settings: Mutex::new(settings),
             status: Mutex::new(vec![status]),
             refused: Mutex::new(None),
+            refused_limits: Mutex::new(None),
             prefix_limits: Mutex::new(None),
             is_unsaved: AtomicBool::new(false),
         }

@@ -39,6 +39,11 @@ impl IrrSource {
         self.shared.refused.lock().clone()
     }
 
+    /// The prefix limits of PeeringDB that would be in force then; `None` if nothing is refused.
+    pub fn refused_prefix_limits(&self) -> Option<Arc<PrefixLimits>> {
+        self.shared.refused_limits.lock().clone()
+    }
+
     /// The prefix limits of PeeringDB that are in force; none for a network if its dump cannot be read. `None` before the
     /// first attempt to read it, and without it in the settings.
     pub fn prefix_limits(&self) -> Option<Arc<PrefixLimits>> {

@@ -2,10 +2,13 @@
 
 use std::io::{self, Write};
 
-use rutter_api::{DiffRow, Done, Line, RejectRow, ResetByRow, RouteChangeRow, RouteChangesRow};
+use rutter_api::{
+    DiffRow, Done, LimitChangeRow, Line, RejectRow, ResetByRow, RouteChangeRow, RouteChangesRow,
+};
 
 use super::{View, message, source};
 use crate::paint::{Paint, Tone};
+use crate::units::grouped;
 
 /// Prints differences, one a line, and errors.
 pub(crate) struct DiffView(pub(crate) Paint);
@@ -14,6 +17,7 @@ impl View for DiffView {
     fn row(&mut self, line: Line, out: &mut dyn Write) -> io::Result<()> {
         match line {
             Line::Diff(diff) => self.diff(&diff, out),
+            Line::LimitChange(row) => limit_change(&row, out),
             Line::RouteChanges(row) => self.route_changes(&row, out),
             Line::RouteChange(row) => self.route_change(&row, out),
             Line::ConfigError(error) => writeln!(out, "{}", error.text),
@@ -24,6 +28,21 @@ impl View for DiffView {
     fn end(&mut self, done: &Done, out: &mut dyn Write) -> io::Result<()> {
         message(done, out)
     }
+}
+
+fn limit_change(row: &LimitChangeRow, out: &mut dyn Write) -> io::Result<()> {
+    let number = |limit: Option<u32>| match limit {
+        Some(limit) => grouped(limit.into()),
+        None => "none".to_owned(),
+    };
+    let (from, before, after) = (source(&row.peer), number(row.before), number(row.after));
+    let made_of = row.peeringdb.map(|it| grouped(it.into()));
+    let made_of = made_of.map(|it| format!(", made of {it} in PeeringDB"));
+    let (family, made_of) = (&row.family, made_of.unwrap_or_default());
+    writeln!(
+        out,
+        "limit of {from}, {family}: {before} -> {after}{made_of}"
+    )
 }
 
 impl DiffView {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use rutter_api::{Direction, Done, FamilyRow, Line, NegotiatedRow, SessionRow};
+use rutter_api::{Direction, Done, FamilyRow, Line, NegotiatedRow, PrefixLimitRow, SessionRow};
 
 use super::{View, field};
 use crate::paint::{Paint, Tone};
@@ -37,6 +37,9 @@ impl View for PeerView {
         }
         for row in &peer.families {
             family(row, out)?;
+        }
+        for row in &peer.session.prefix_limits {
+            prefix_limit(row, out)?;
         }
         traffic("received", &peer.session.received, out)?;
         traffic("sent", &peer.session.sent, out)?;
@@ -181,6 +184,20 @@ fn family(f: &FamilyRow, out: &mut dyn Write) -> io::Result<()> {
             grouped(f.accepted),
             grouped(f.rejected)
         ),
+    )
+}
+
+fn prefix_limit(limit: &PrefixLimitRow, out: &mut dyn Write) -> io::Result<()> {
+    let version = limit.family.split('-').next().unwrap_or_default();
+    let source = match limit.peeringdb {
+        Some(number) => format!("made of {} in PeeringDB", grouped(number.into())),
+        None => "configured".to_owned(),
+    };
+    let most = grouped(limit.limit.into());
+    field(
+        out,
+        &format!("{version} limit"),
+        format_args!("{most} prefixes ({source}), then {}", limit.action),
     )
 }
 
