@@ -209,9 +209,9 @@ fn traffic(label: &str, way: &Direction, out: &mut dyn Write) -> io::Result<()> 
         .filter(|(_, count)| *count > 0)
         .map(|(kind, count)| format!("{} {kind}", grouped(count)))
         .collect();
-    field(
-        out,
-        label,
-        format_args!("{}: {}", bytes(way.bytes), by_type.join(", ")),
-    )
+    let messages = match by_type.is_empty() {
+        true => String::new(),
+        false => format!(": {}", by_type.join(", ")),
+    };
+    field(out, label, format_args!("{}{messages}", bytes(way.bytes)))
 }
