@@ -15,7 +15,8 @@ use rutter_daemon::{GivenService, HeldServices, MovableServices, NotHeld, TakenS
 use rutter_history::{ContinuedHistory, HistoryService};
 use rutter_ingest::bmp::{HeldStation, Station, StationHandle, TakenStation};
 use rutter_ingest::stream::StreamServer;
-use rutter_service::{Context, FEED_PATIENCE, FeedPause, FeedPosition, Paused, inherit};
+use rutter_server::inherit;
+use rutter_service::{Context, FEED_PATIENCE, FeedPause, FeedPosition, Paused};
 use rutter_sinks::ContinuedFeed;
 use rutter_wire::handover::{BadRecord, Reader, Writer};
 

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::net::Shutdown;
 use rustix::net::sockopt::socket_peercred;
 use rutter_api::{Access, Caller};
-use rutter_limits::LogRateLimit;
+use rutter_server::LogRateLimit;
 
 use crate::audit;
 use crate::control_clients::{Admission, ControlClients, ControlPlace};

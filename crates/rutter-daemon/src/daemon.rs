@@ -20,7 +20,7 @@ use rutter_api::{Access, CollectorServices};
 use rutter_config::{Config, ConfigSource};
 use rutter_policy::ExportPolicy;
 use rutter_rib::{Rib, RibConfig};
-use rutter_service::{START_PATIENCE, once_free};
+use rutter_server::{START_PATIENCE, once_free};
 use rutter_session::StopReason;
 use rutter_web::WebServer;
 

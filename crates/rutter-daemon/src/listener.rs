@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use mio::{Events, Interest, Poll, Token, Waker};
 use rutter_config::{AoKey, Config};
-use rutter_limits::LogRateLimit;
 use rutter_net::Asn;
+use rutter_server::LogRateLimit;
 
 use crate::mailbox::Command;
 use crate::neighbor_settings::NeighborSettings;
@@ -33,7 +33,7 @@ impl Listeners {
 
     /// Takes the sockets of another process for these addresses, and binds those that it does not have.
     pub(crate) fn inherit(addresses: &[SocketAddr], sockets: Vec<TcpListener>) -> io::Result<Self> {
-        let sockets = rutter_service::inherit(addresses, sockets, bind)?;
+        let sockets = rutter_server::inherit(addresses, sockets, bind)?;
         Ok(Listeners { sockets })
     }
 

@@ -5,7 +5,7 @@ use std::mem::Discriminant;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use rutter_limits::LogRateLimit;
+use rutter_server::LogRateLimit;
 use rutter_session::SessionEvent;
 
 /// The kind of a log line.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use rutter_config::access::{AccessRules, Role, bearer};
-use rutter_limits::RequestRate;
+use rutter_server::RequestRate;
 use tokio::sync::watch;
 use tonic::service::Interceptor;
 use tonic::transport::server::TlsConnectInfo;

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-use rutter_limits::{ConnectionLimits, ConnectionSlot, LogRateLimit};
+use rutter_server::{ConnectionLimits, ConnectionSlot, LogRateLimit};
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};

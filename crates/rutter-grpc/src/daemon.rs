@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rutter_api::{Client, Done, ErrorReason, Line, Request};
-use rutter_limits::FairQueue;
+use rutter_server::FairQueue;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tonic::{Code, Status};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rutter_api::{AdvertisedList, Line};
 use rutter_config::access::Role;
-use rutter_limits::ConnectionLimits;
+use rutter_server::ConnectionLimits;
 use tokio::sync::mpsc;
 use tonic::{Request, Response, Status};
 

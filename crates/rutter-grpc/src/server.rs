@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rutter_config::access::{AccessRules, Role, parse_tokens};
-use rutter_tls::{CertificateFiles, check_authorities};
+use rutter_server::{CertificateFiles, check_authorities};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;

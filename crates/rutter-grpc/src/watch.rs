@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use std::thread;
 
 use rutter_api::{ChangesQuery, Line, Request};
-use rutter_limits::ConnectionSlot;
+use rutter_server::ConnectionSlot;
 use tokio::sync::mpsc::{Receiver, Sender};
 use tokio_stream::Stream;
 use tonic::{Code, Status};

@@ -33,4 +33,4 @@ pub use functions::{Body, is_text, text_function};
 pub use limits::memory::octets as batch_bytes;
 pub use output::{Format, Printer};
 pub use protocol::{Access, ConnectionBounds, Server, ServerError, Settings, listen};
-pub use rutter_tls::{CertificateFiles, TlsFileError};
+pub use rutter_server::{CertificateFiles, TlsFileError};

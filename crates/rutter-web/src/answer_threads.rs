@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hyper::StatusCode;
 use rutter_api::Request;
-use rutter_limits::{FairQueue, WorkPlace};
+use rutter_server::{FairQueue, WorkPlace};
 use tokio::task::JoinHandle;
 
 use crate::problem::Problem;

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
-use rutter_limits::network;
+use rutter_server::network;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Limits the bytes of all answers that are in memory, and of those to one network: clients that read nothing leave room

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use hyper::header::HeaderValue;
 use rutter_api::{ChangeFilter, ChangeReader, ChangeRow};
 use rutter_config::access::Role;
-use rutter_limits::{ConnectionLimits, ConnectionSlot};
+use rutter_server::{ConnectionLimits, ConnectionSlot};
 use tokio::task::yield_now;
 use tokio::time::sleep;
 

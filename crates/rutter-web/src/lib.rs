@@ -38,5 +38,5 @@ mod server;
 mod shared_answers;
 
 pub use birdwatcher::{BirdwatcherSettings, ReasonNumbers};
-pub use rutter_tls::CertificateFiles;
+pub use rutter_server::CertificateFiles;
 pub use server::{Site, WebServer, WebSettings};

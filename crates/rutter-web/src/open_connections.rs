@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rutter_limits::{LimitReached, network};
+use rutter_server::{LimitReached, network};
 use tokio::sync::Notify;
 
 /// A connection that has waited for a request for this time gives way.

@@ -10,7 +10,7 @@ use hyper::header::{self, HeaderValue};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use rutter_api::{Backend, TableCounts, prometheus};
 use rutter_config::access::Role;
-use rutter_limits::{ConnectionLimits, RequestRate};
+use rutter_server::{ConnectionLimits, RequestRate};
 use tokio::time::sleep;
 
 use crate::answer_body::{AnswerBody, parts, whole};

@@ -15,8 +15,10 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rutter_api::{Backend, TableCounts};
 use rutter_config::access::AccessRules;
-use rutter_limits::{ConnectionLimits, ConnectionSlot, LimitReached, LogRateLimit, RequestRate};
-use rutter_tls::{CertificateFiles, ServerCertificate};
+use rutter_server::{
+    CertificateFiles, ConnectionLimits, ConnectionSlot, LimitReached, LogRateLimit, RequestRate,
+    ServerCertificate,
+};
 use socket2::{Domain, SockRef, Socket, Type};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};

@@ -13,7 +13,7 @@ mod tls;
 use std::io::Read as _;
 use std::path::PathBuf;
 
-use rutter_tls::CertificateFiles;
+use rutter_server::CertificateFiles;
 
 use crate::cli::SqlArgs;
 use crate::failure::Failure;

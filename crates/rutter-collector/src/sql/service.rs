@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use rutter_api::{CollectorServices as _, RouterRow};
 use rutter_config::Sql;
 use rutter_events::{Decoder, Now};
-use rutter_service::{Context, START_PATIENCE, Service, inherit, once_free};
+use rutter_server::{START_PATIENCE, inherit, once_free};
+use rutter_service::{Context, Service};
 use rutter_sql::{
     Access, CertificateFiles, ConnectionBounds, EventLog, Limits, Router, Server, live_database,
     with_routers,

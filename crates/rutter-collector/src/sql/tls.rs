@@ -9,8 +9,8 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
 };
+use rutter_server::read_certificates;
 use rutter_sinks::tls::Connector;
-use rutter_tls::read_certificates;
 
 use crate::failure::Failure;
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
-use rutter_limits::LogRateLimit;
+use rutter_server::LogRateLimit;
 
 /// Orders to the thread of one station, and what limits its log lines.
 pub(super) struct Control {

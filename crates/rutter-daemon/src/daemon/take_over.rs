@@ -9,7 +9,7 @@ use mio::Poll;
 use rutter_api::CollectorServices;
 use rutter_config::{Config, ConfigSource};
 use rutter_rib::{ImportedSets, Rib};
-use rutter_service::once_free;
+use rutter_server::once_free;
 
 use super::{Daemon, Handle, Prepared, Start, StartError, failed, named};
 use crate::handover::{Predecessor, Program, TakeServices, TakenService};

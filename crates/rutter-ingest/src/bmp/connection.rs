@@ -19,7 +19,7 @@ use super::status::Routers;
 use crate::clock::unix_us;
 use crate::io_timeout::is_timeout;
 use crate::writer::Writer;
-use rutter_limits::LogRateLimit;
+use rutter_server::LogRateLimit;
 use rutter_service::{Context, ShutdownSignal};
 
 /// A connection from a router.

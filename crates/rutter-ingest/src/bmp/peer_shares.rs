@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use rutter_limits::{LogRateLimit, network};
+use rutter_server::{LogRateLimit, network};
 
 /// The number of peers that the table has for the routers of each source: an IPv4 address, or an IPv6 network of 64 bits.
 ///

@@ -19,8 +19,10 @@ use super::peer_shares::PeerShares;
 use super::status::{RouterStatus, Routers};
 use crate::keepalive::{self, keep_alive};
 use crate::listen::listen;
-use rutter_limits::{ConnectionLimits, ConnectionSlot, LimitReached, LogRateLimit};
-use rutter_service::{Context, START_PATIENCE, Service, ShutdownSignal, once_free};
+use rutter_server::{
+    ConnectionLimits, ConnectionSlot, LimitReached, LogRateLimit, START_PATIENCE, once_free,
+};
+use rutter_service::{Context, Service, ShutdownSignal};
 
 pub use handover::{HeldStation, StationHandle, TakenStation};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use rutter_limits::{ConnectionLimits, ConnectionSlot, LimitReached, LogRateLimit};
+use rutter_server::{ConnectionLimits, ConnectionSlot, LimitReached, LogRateLimit};
 
 /// Connections of one network in their handshake.
 const HANDSHAKES_OF_NETWORK: usize = 32;

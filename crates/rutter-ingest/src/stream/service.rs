@@ -13,7 +13,8 @@ use super::admission::{Admission, Place};
 use super::client::Client;
 use super::publisher::{self, Audience};
 use crate::listen::listen;
-use rutter_service::{Context, START_PATIENCE, Service, once_free};
+use rutter_server::{START_PATIENCE, once_free};
+use rutter_service::{Context, Service};
 
 /// The running server.
 pub struct StreamServer {

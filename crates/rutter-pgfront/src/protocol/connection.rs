@@ -10,7 +10,7 @@ use pgwire::api::{ClientInfo as _, DefaultClient, NoopHandler, PgWireConnectionS
 use pgwire::error::PgWireError;
 use pgwire::messages::PgWireFrontendMessage;
 use pgwire::tokio::server::{PgWireMessageServerCodec, process_error, process_message};
-use rutter_tls::ServerCertificate;
+use rutter_server::ServerCertificate;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio_util::codec::Framed;

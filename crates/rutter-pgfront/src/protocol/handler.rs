@@ -17,7 +17,7 @@ use pgwire::api::{ClientInfo, ClientPortalStore, DEFAULT_NAME, PgWireConnectionS
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::TransactionStatus;
-use rutter_limits::{ConnectionLimits, ConnectionSlot};
+use rutter_server::{ConnectionLimits, ConnectionSlot};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::Instant;

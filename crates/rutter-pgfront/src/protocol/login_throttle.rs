@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rutter_limits::network;
+use rutter_server::network;
 
 /// Wrong passwords without a wait: people mistype.
 const FREE: u32 = 3;

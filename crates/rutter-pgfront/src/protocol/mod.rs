@@ -35,8 +35,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use rutter_limits::ConnectionLimits;
-use rutter_tls::{CertificateFiles, ServerCertificate, TlsFileError};
+use rutter_server::{CertificateFiles, ConnectionLimits, ServerCertificate, TlsFileError};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;

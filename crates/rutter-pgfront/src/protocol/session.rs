@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use pgwire::error::{ErrorInfo, PgWireError, PgWireResult};
-use rutter_limits::{ConnectionLimits, ConnectionSlot};
+use rutter_server::{ConnectionLimits, ConnectionSlot};
 use tokio::time::Instant;
 
 use super::ConnectionBounds;

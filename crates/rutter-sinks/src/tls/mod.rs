@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 use rutter_config::{CertificateCheck, ClientTls, Tls};
-use rutter_tls::{CertificateFiles, TlsFileError, read_certificates};
+use rutter_server::{CertificateFiles, TlsFileError, read_certificates};
 
 use crate::store::StoreError;
 pub use connector::{Connector, TlsSocket};

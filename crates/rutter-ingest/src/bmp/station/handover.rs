@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rutter_config::Bmp;
-use rutter_service::{Context, inherit};
+use rutter_server::inherit;
+use rutter_service::Context;
 use rutter_wire::handover::Writer;
 
 use super::{Accepting, Door, NAME_WAIT, Station, StationError};

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rutter_tls::CertificateFiles;
+use rutter_server::CertificateFiles;
 
 /// A folder with the files `NAME.crt` and `NAME.key` of two certificates.
 struct Folder(PathBuf);

@@ -3,7 +3,7 @@
 use std::env::args_os;
 use std::process::ExitCode;
 
-use rutter_tls::CertificateFiles;
+use rutter_server::CertificateFiles;
 
 fn main() -> ExitCode {
     let mut files = args_os().skip(1);

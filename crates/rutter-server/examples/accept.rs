@@ -3,7 +3,7 @@
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use rutter_limits::{ConnectionLimits, LogRateLimit};
+use rutter_server::{ConnectionLimits, LogRateLimit};
 
 fn main() -> std::io::Result<()> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
