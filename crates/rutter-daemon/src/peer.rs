@@ -18,7 +18,7 @@ use rutter_wire::attr::Malformed;
 use crate::connection::Connection;
 use crate::memory_limits::CHECK_AFTER;
 use crate::neighbor_settings::NeighborSettings;
-use crate::peer_log_limits::{LineKind, PeerLogLimits};
+use crate::peer_log_limits::{LineKind, PeerLogLimits, some};
 use crate::session_facts::SessionFacts;
 use crate::shared::{Shared, unix_us};
 use crate::status::{self, PeerStatus};
@@ -545,11 +545,6 @@ impl Peer {
             );
         }
     }
-}
-
-/// The number of lines that were left out, for a field that is absent where it is 0.
-pub(crate) fn some(not_logged: u64) -> Option<u64> {
-    Some(not_logged).filter(|count| *count > 0)
 }
 
 fn session_info(negotiated: &Negotiated) -> SessionInfo {

@@ -102,6 +102,11 @@ impl PeerLogLimits {
     }
 }
 
+/// The number of lines that were left out, for a field that is absent where it is 0.
+pub(crate) fn some(not_logged: u64) -> Option<u64> {
+    Some(not_logged).filter(|count| *count > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,8 @@ use rutter_net::Family;
 use rutter_session::Input;
 
 use crate::memory_limits::CHECK_AFTER;
-use crate::peer::{Peer, some};
+use crate::peer::Peer;
+use crate::peer_log_limits::some;
 use crate::peer_log_limits::{LineKind, PeerLogLimits};
 use crate::session_driver::SessionDriver;
 

@@ -308,17 +308,35 @@ fn change_dynamic(shared: &Shared, old: &Config, new: &Config, changes: &mut Cha
 /// Gives the neighbors the limits that another configuration has for them, while their sessions continue. Returns how many
 /// neighbors have others now.
 pub(crate) fn change_prefix_limits(shared: &Shared, old: &Config, new: &Config) -> usize {
+    change_differing(shared, new, |neighbor, _| {
+        old.max_prefix(neighbor) != new.max_prefix(neighbor)
+    })
+}
+
+/// Gives dynamic neighbors the numbers that they have in the IRR data of a new configuration. Their sessions continue.
+pub(crate) fn renumber_dynamic(shared: &Shared, old: &Config, new: &Config) {
+    change_differing(shared, new, |neighbor, is_dynamic| {
+        is_dynamic && neighbor.asn != Asn(0) && old.irr_member(neighbor) != new.irr_member(neighbor)
+    });
+}
+
+/// Gives the settings of another configuration to the neighbors that `differs` selects, while their sessions continue. Its
+/// second argument: the neighbor is dynamic. Returns how many it selected.
+fn change_differing(
+    shared: &Shared,
+    new: &Config,
+    differs: impl Fn(&Neighbor, bool) -> bool,
+) -> usize {
     let mut changes = Changes::default();
-    let differs = |neighbor: &Neighbor| old.max_prefix(neighbor) != new.max_prefix(neighbor);
     for status in shared.peers.all() {
         let (dynamic, address, asn, peer) =
             status.with(|d| (d.dynamic, d.config.address, d.config.asn, d.peer));
         let mut settings = match (dynamic, new.neighbor(address)) {
-            (_, Some(neighbor)) if differs(neighbor) => NeighborSettings::new(new, neighbor),
+            (_, Some(neighbor)) if differs(neighbor, false) => NeighborSettings::new(new, neighbor),
             (true, None) => {
                 let mut sections = new.dynamic_neighbors.iter();
                 let section = sections.find(|section| section.admits(address));
-                match section.filter(|section| differs(&section.neighbor(address, asn))) {
+                match section.filter(|section| differs(&section.neighbor(address, asn), true)) {
                     Some(section) => NeighborSettings::dynamic(new, section, address, asn),
                     None => continue,
                 }
@@ -331,28 +349,6 @@ pub(crate) fn change_prefix_limits(shared: &Shared, old: &Config, new: &Config) 
     let count = changes.settings.len();
     changes.apply(shared);
     count
-}
-
-/// Gives dynamic neighbors the numbers that they have in the IRR data of a new configuration. Their sessions continue.
-pub(crate) fn renumber_dynamic(shared: &Shared, old: &Config, new: &Config) {
-    let mut changes = Changes::default();
-    for status in shared.peers.all() {
-        let (dynamic, address, asn, peer) =
-            status.with(|d| (d.dynamic, d.config.address, d.config.asn, d.peer));
-        let mut sections = new.dynamic_neighbors.iter();
-        let section = sections.find(|section| section.admits(address));
-        let Some(section) = section.filter(|_| dynamic && asn != Asn(0)) else {
-            continue;
-        };
-        let neighbor = section.neighbor(address, asn);
-        if old.irr_member(&neighbor) == new.irr_member(&neighbor) {
-            continue;
-        }
-        let mut settings = NeighborSettings::dynamic(new, section, address, asn);
-        keep_local(&mut settings, &status);
-        changes.add(peer, settings, Change::Live);
-    }
-    changes.apply(shared);
 }
 
 /// Web servers that listen and an archive that can write, before they replace the old ones.

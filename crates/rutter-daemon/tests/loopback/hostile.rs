@@ -1,7 +1,7 @@
 //! Neighbors and clients that take what they can get: the limits hold, and the others are served.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -105,13 +105,19 @@ fn a_neighbor_cannot_take_more_memory_than_its_limit() {
     }
 }
 
-#[test]
-fn the_table_cannot_take_more_memory_than_its_limit() {
-    let folder = Folder::new("table-memory");
+/// A route server whose table may take 16 MiB, with one honest member.
+fn with_table_limit(name: &str) -> (Folder, rutter_daemon::Handle, SocketAddr, Speaker) {
+    let folder = Folder::new(name);
     // `start` writes these keys into `[daemon]`.
     let more = format!("max-memory = \"16M\"\n{}", two_members());
-    let (_daemon, address) = start(&folder, 2, &more);
-    let mut honest = Speaker::establish(2, 64502, address);
+    let (daemon, address) = start(&folder, 2, &more);
+    let honest = Speaker::establish(2, 64502, address);
+    (folder, daemon, address, honest)
+}
+
+#[test]
+fn the_table_cannot_take_more_memory_than_its_limit() {
+    let (folder, _daemon, address, mut honest) = with_table_limit("table-memory");
     honest.announce(&["9.9.9.0/24"], &[]);
     let mut hostile = Speaker::establish(1, 64501, address);
     let (_, largest) = flood(&folder, &mut hostile, 16_384);
@@ -125,10 +131,7 @@ fn the_table_cannot_take_more_memory_than_its_limit() {
 /// Graceful restart keeps what an attacker announced. It leaves before an honest member loses its session.
 #[test]
 fn stale_routes_leave_before_a_session_ends() {
-    let folder = Folder::new("stale-memory");
-    let more = format!("max-memory = \"16M\"\n{}", two_members());
-    let (_daemon, address) = start(&folder, 2, &more);
-    let mut honest = Speaker::establish(2, 64502, address);
+    let (folder, _daemon, address, mut honest) = with_table_limit("stale-memory");
     let restart = Capability::GracefulRestart(GracefulRestart {
         restart_state: false,
         notification: false,

@@ -80,6 +80,13 @@ pub(crate) struct Shard {
     leftovers: Arc<Leftovers>,
 }
 
+impl Shard {
+    /// The number of destinations in both families.
+    pub fn destinations(&self) -> usize {
+        self.ipv4.len() + self.ipv6.len()
+    }
+}
+
 /// One route to insert or to remove.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Op<K> {

@@ -1,7 +1,7 @@
 //! The table of the process that ends: held still for the last stage.
 
 use parking_lot::{MutexGuard, RwLockReadGuard};
-use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
+use rutter_net::Family;
 use rutter_wire::handover::Writer;
 
 use super::Tag;
@@ -104,11 +104,9 @@ impl HeldTable<'_> {
 
     /// The totals as the table counts them itself.
     fn totals(&self) -> TableTotals {
-        let destinations = |shard: &MutexGuard<'_, Shard>| {
-            Ipv4Prefix::table(shard).len() + Ipv6Prefix::table(shard).len()
-        };
+        let destinations = self.shards.iter().map(|shard| shard.destinations());
         TableTotals {
-            destinations: self.shards.iter().map(destinations).sum::<usize>() as u64,
+            destinations: destinations.sum::<usize>() as u64,
             routes: self.topology.routes(),
         }
     }

@@ -104,7 +104,7 @@ impl Rib {
             let shard = shard.lock();
             let ipv4 = Ipv4Prefix::table(&shard);
             let ipv6 = Ipv6Prefix::table(&shard);
-            destinations += ipv4.len() + ipv6.len();
+            destinations += shard.destinations();
             for (pages, index) in [ipv4.size(), ipv6.size()] {
                 tables += pages + index;
             }
@@ -123,10 +123,7 @@ impl Rib {
 
     /// The number of prefixes in the table, in both families. It costs no walk.
     pub fn prefixes(&self) -> u64 {
-        let counts = self.shards.iter().map(|shard| {
-            let shard = shard.lock();
-            Ipv4Prefix::table(&shard).len() + Ipv6Prefix::table(&shard).len()
-        });
+        let counts = { self.shards.iter() }.map(|shard| shard.lock().destinations());
         counts.sum::<usize>() as u64
     }
 
