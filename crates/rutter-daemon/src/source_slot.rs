@@ -3,18 +3,20 @@
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use rutter_api::SourceAction;
 use rutter_config::{Config, Rpki};
 use rutter_irr::{IrrData, PrefixLimits};
+use rutter_limits::LogRateLimit;
 use rutter_policy::OutsideData;
 use rutter_sources::irr::{IrrSettings, IrrSource};
 use rutter_sources::rpki::{LiveRpkiData, RpkiSettings, RpkiSource};
 use rutter_sources::{Source, SourceStatus};
 
 use crate::irr_settings::irr_settings;
+use crate::peer_log_limits::some;
 use crate::shared::Shared;
 
 /// A source that the configuration file has a section for. A new source implements this, and is a field of
@@ -240,11 +242,16 @@ fn start<S: ConfiguredSource>(
     state: &Path,
 ) -> io::Result<S> {
     let shared: Weak<Shared> = Arc::downgrade(shared);
+    // A server decides how often its data change.
+    let lines = Mutex::new(LogRateLimit::new(10, Duration::from_secs(60)));
     S::start(settings, state, move |new| {
         // A daemon that is gone needs no data.
         if let Some(shared) = shared.upgrade() {
             shared.publish(|data| S::put(data, Some(new)));
-            tracing::info!(source = S::NAME, "outside data changed");
+            if let Some(not_logged) = lines.lock().allow(Instant::now()) {
+                let not_logged = some(not_logged);
+                tracing::info!(source = S::NAME, not_logged, "outside data changed");
+            }
         }
     })
 }

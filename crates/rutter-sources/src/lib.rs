@@ -6,6 +6,7 @@ pub mod rtr;
 
 mod file_stamp;
 mod last_good;
+mod line_limit;
 mod shrink_guard;
 mod source;
 mod source_thread;

@@ -15,6 +15,7 @@ use super::live_data::LiveRpkiData;
 use super::origin::Origin;
 use super::selection::{Choice, Selection};
 use super::settings::RpkiSettings;
+use crate::line_limit::LineLimit;
 use crate::rtr::{CacheReport, CacheThread};
 use crate::status::{SourceState, SourceStatus, unix_seconds};
 
@@ -52,6 +53,8 @@ pub(super) struct Worker {
     /// `false`: no thread connects to a cache. The last good copy of its data still counts.
     connects: bool,
     next_thread: u64,
+    refusal_lines: LineLimit,
+    in_force_lines: LineLimit,
     messages: Sender<Message>,
     status: Arc<Mutex<Vec<SourceStatus>>>,
     refused: Arc<Mutex<Option<Candidate>>>,
@@ -66,6 +69,7 @@ struct Cache {
     report: CacheReport,
     /// The time of its data, Unix seconds.
     time: u64,
+    lines: LineLimit,
 }
 
 impl Worker {
@@ -89,6 +93,8 @@ impl Worker {
             copy_error: None,
             connects: true,
             next_thread: 0,
+            refusal_lines: LineLimit::default(),
+            in_force_lines: LineLimit::default(),
             messages,
             status,
             refused,
@@ -189,13 +195,14 @@ impl Worker {
         let Some(cache) = known else {
             return;
         };
-        if let Some(fault) = &report.fault
-            && Some(fault) != cache.report.fault.as_ref()
+        let (before, now) = (cache.report.fault.as_ref(), report.fault.as_ref());
+        if before != now
+            && let Some(not_logged) = cache.lines.allow()
         {
-            warn!("rpki: RTR cache {name}: {fault}");
-        }
-        if report.fault.is_none() && cache.report.fault.is_some() {
-            info!("rpki: RTR cache {name} answers again");
+            match now {
+                Some(fault) => warn!(not_logged, "rpki: RTR cache {name}: {fault}"),
+                None => info!(not_logged, "rpki: RTR cache {name} answers again"),
+            }
         }
         if report.fault.is_none() {
             cache.time = unix_seconds();
@@ -203,8 +210,12 @@ impl Worker {
         let version = |report: &CacheReport| report.data.as_ref().map(|data| data.version);
         if let (Some(before), Some(now)) = (version(&cache.report), version(&report))
             && now < before
+            && let Some(not_logged) = cache.lines.allow()
         {
-            warn!("rpki: RTR cache {name} fell back from version {before} to {now}");
+            warn!(
+                not_logged,
+                "rpki: RTR cache {name} fell back from version {before} to {now}"
+            );
         }
         cache.report = report;
     }
@@ -262,6 +273,7 @@ impl Worker {
             thread: started.ok(),
             report: CacheReport { data: None, fault },
             time: 0,
+            lines: LineLimit::default(),
         }
     }
 
@@ -299,8 +311,11 @@ impl Worker {
         let candidates = self.candidates(now);
         let choice = self.selection.choose(&candidates, now);
         for (origin, why) in self.selection.refusals() {
-            if !refused.iter().any(|old| old.0 == *origin && old.1 == *why) {
+            if !refused.iter().any(|old| old.0 == *origin && old.1 == *why)
+                && let Some(not_logged) = self.refusal_lines.allow()
+            {
                 warn!(
+                    not_logged,
                     "rpki: data of {origin} are refused: {why}; `rutter source accept rpki` accepts them"
                 );
             }
@@ -308,7 +323,9 @@ impl Worker {
         match (choice, self.selection.in_force()) {
             (Choice::Changed, Some(in_force)) => {
                 let (sizes, origin) = (in_force.data.sizes(), &in_force.from.origin);
-                info!("rpki: {sizes} of {origin} are in force");
+                if let Some(not_logged) = self.in_force_lines.allow() {
+                    info!(not_logged, "rpki: {sizes} of {origin} are in force");
+                }
                 (self.publish)(in_force.data.clone());
             }
             (Choice::Expired, _) => {
@@ -370,6 +387,7 @@ impl Cache {
                 fault: None,
             },
             time: 0,
+            lines: LineLimit::default(),
         }
     }
 
@@ -398,3 +416,76 @@ const CACHES_TIMEOUT: Duration = Duration::from_millis(900);
 
 /// The shortest time between two writes of the last good copy.
 const SAVE_GAP: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc;
+
+    use tracing::{Event, Metadata, span};
+
+    use super::*;
+
+    /// Counts log lines.
+    #[derive(Clone, Default)]
+    struct Lines(Arc<AtomicUsize>);
+
+    impl tracing::Subscriber for Lines {
+        fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+            *metadata.level() <= tracing::Level::INFO
+        }
+
+        fn event(&self, _: &Event<'_>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+            span::Id::from_u64(1)
+        }
+
+        fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+        fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+        fn enter(&self, _: &span::Id) {}
+        fn exit(&self, _: &span::Id) {}
+    }
+
+    /// The log lines while data change 50 times, and the state of a cache as often.
+    #[test]
+    fn a_server_cannot_cause_lines_without_limit() {
+        let folder = std::env::temp_dir().join(format!("rutter-rpki-lines-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let file = folder.join("vrps.json");
+        let (messages, _kept) = mpsc::channel();
+        let published = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&published);
+        let publish = Box::new(move |_| drop(count.fetch_add(1, Ordering::Relaxed)));
+        let (status, refused) = (Arc::default(), Arc::default());
+        let worker = Worker::new(&folder, messages, status, refused, publish);
+        let mut worker = worker.without_caches();
+        worker.change_settings(RpkiSettings {
+            vrps: vec![file.clone()],
+            rtr: vec!["cache:3323".to_owned()],
+            ..RpkiSettings::default()
+        });
+        let lines = Lines::default();
+        tracing::subscriber::with_default(lines.clone(), || {
+            for number in 1..=50 {
+                let vrp = format!(r#"{{"prefix":"192.0.2.0/24","maxLength":24,"asn":{number}}}"#);
+                std::fs::write(&file, format!(r#"{{"roas":[{vrp}]}}"#)).expect("a file");
+                worker.read_files(true);
+                worker.cache_reports(
+                    "cache:3323",
+                    0,
+                    CacheReport {
+                        data: None,
+                        fault: (number % 2 == 0).then(|| "it sends nonsense".to_owned()),
+                    },
+                );
+                worker.choose();
+            }
+        });
+        std::fs::remove_dir_all(&folder).expect("the folder");
+        assert_eq!(published.load(Ordering::Relaxed), 50);
+        assert_eq!(lines.0.load(Ordering::Relaxed), 20);
+    }
+}
