@@ -70,6 +70,10 @@ impl CommandRunner<'_> {
         };
         match (order, self.0.peers.find(address)) {
             (Order::Remove, Some(slot)) => self.remove(slot),
+            (Order::GiveWay, Some(slot)) => {
+                self.end(slot);
+                self.0.remove_peer(slot);
+            }
             (Order::Run(run), Some(slot)) if run.change < Change::Replace => {
                 self.replace(slot, *run.settings, run.change == Change::Reset);
             }
@@ -77,7 +81,7 @@ impl CommandRunner<'_> {
             (Order::Run(_), Some(slot)) => self.remove(slot),
             (Order::Run(run), None) if run.adds => self.add(*run.settings, status),
             // A dynamic neighbor that has left.
-            (Order::Remove | Order::Run(_), None) => self.0.forget(address),
+            (Order::Remove | Order::GiveWay | Order::Run(_), None) => self.0.forget(address),
         }
     }
 

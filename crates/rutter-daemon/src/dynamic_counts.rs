@@ -1,17 +1,17 @@
-//! The number of dynamic neighbors by the network of their `[[dynamic-neighbor]]` section.
+//! The dynamic neighbors by the network of their `[[dynamic-neighbor]]` section.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
 use rutter_net::Prefix;
 
 /// Counts dynamic neighbors, so that no connection takes a look at all neighbors.
 ///
-/// Invariant: the count of a network is the number of addresses that have it, and no count is 0.
+/// Invariant: the addresses of a network are those that have it, and no network is without addresses.
 #[derive(Default, Debug)]
 pub(crate) struct DynamicCounts {
     network_of: HashMap<IpAddr, Prefix>,
-    counts: HashMap<Prefix, usize>,
+    addresses_of: HashMap<Prefix, HashSet<IpAddr>>,
 }
 
 impl DynamicCounts {
@@ -21,22 +21,34 @@ impl DynamicCounts {
             Some(network) => self.network_of.insert(address, network),
             None => self.network_of.remove(&address),
         };
-        if let Some(network) = network {
-            *self.counts.entry(network).or_default() += 1;
-        }
         if let Some(before) = before
-            && let Some(count) = self.counts.get_mut(&before)
+            && let Some(addresses) = self.addresses_of.get_mut(&before)
         {
-            *count -= 1;
-            if *count == 0 {
-                self.counts.remove(&before);
+            addresses.remove(&address);
+            if addresses.is_empty() {
+                self.addresses_of.remove(&before);
             }
+        }
+        if let Some(network) = network {
+            self.addresses_of
+                .entry(network)
+                .or_default()
+                .insert(address);
         }
     }
 
     /// The number of neighbors of a network.
     pub(crate) fn of(&self, network: Prefix) -> usize {
-        self.counts.get(&network).copied().unwrap_or(0)
+        self.addresses_of.get(&network).map_or(0, HashSet::len)
+    }
+
+    /// The neighbors of a network.
+    pub(crate) fn addresses_of(&self, network: Prefix) -> impl Iterator<Item = IpAddr> + '_ {
+        self.addresses_of
+            .get(&network)
+            .into_iter()
+            .flatten()
+            .copied()
     }
 }
 
@@ -60,6 +72,6 @@ mod tests {
         counts.set(x, None);
         counts.set(y, None);
         assert_eq!((counts.of(a), counts.of(b)), (0, 0));
-        assert!(counts.network_of.is_empty() && counts.counts.is_empty());
+        assert!(counts.network_of.is_empty() && counts.addresses_of.is_empty());
     }
 }

@@ -14,6 +14,7 @@ use rutter_server::LogRateLimit;
 
 use crate::mailbox::Command;
 use crate::neighbor_settings::NeighborSettings;
+use crate::peer_table::SectionIsFull;
 use crate::shared::Shared;
 use crate::sockopt::KeyScope;
 use crate::transport;
@@ -211,12 +212,7 @@ impl Acceptor {
     }
 
     pub(crate) fn hand_over(&mut self, stream: TcpStream, remote: IpAddr) {
-        if self.shared.peers.find(remote).is_none()
-            && let Err(reason) = self.admit(remote)
-        {
-            if let Some(not_logged) = self.refusal_lines.allow(Instant::now()) {
-                tracing::warn!(peer = %remote, %reason, not_logged, "connection refused");
-            }
+        if self.shared.peers.find(remote).is_none() && !self.admit_or_log(remote) {
             return;
         }
         let command = Command::Accepted { remote, stream };
@@ -227,20 +223,41 @@ impl Acceptor {
         }
     }
 
-    /// Adds a neighbor for an address that a `[[dynamic-neighbor]]` section covers.
-    fn admit(&self, remote: IpAddr) -> Result<(), Refusal> {
+    /// As [`Acceptor::admit`]. Returns whether the address has a neighbor now.
+    fn admit_or_log(&mut self, remote: IpAddr) -> bool {
+        let admitted = self.admit(remote);
+        let is_admitted = admitted.is_ok();
+        if matches!(admitted, Ok(None)) {
+            return true;
+        }
+        let Some(not_logged) = self.refusal_lines.allow(Instant::now()) else {
+            return is_admitted;
+        };
+        match admitted {
+            Err(reason) => {
+                tracing::warn!(peer = %remote, %reason, not_logged, "connection refused");
+            }
+            Ok(gave_way) => {
+                let gave_way = gave_way.map(tracing::field::display);
+                tracing::info!(
+                    peer = gave_way, new = %remote, not_logged,
+                    "an idle dynamic neighbor gave way to another: its section is at its limit"
+                );
+            }
+        }
+        is_admitted
+    }
+
+    /// Adds a neighbor for an address that a `[[dynamic-neighbor]]` section covers. Returns the one that gave way to it.
+    fn admit(&self, remote: IpAddr) -> Result<Option<IpAddr>, Refusal> {
         // A reload that begins now finds the neighbor: it waits for this lock first.
         let config = self.shared.config.read();
         let sections = &config.dynamic_neighbors;
         let section = sections.iter().find(|d| d.admits(remote));
         let section = section.ok_or(Refusal::NotConfigured)?;
-        let sessions = self.shared.peers.dynamic_count(section.prefix);
-        if sessions >= section.limit as usize {
-            return Err(Refusal::Limit(section.limit));
-        }
         let settings = NeighborSettings::dynamic(&config, section, remote, Asn(0));
-        self.shared.admit_peer(settings);
-        Ok(())
+        let admitted = self.shared.admit_peer(settings, section);
+        admitted.map_err(|SectionIsFull| Refusal::Limit(section.limit))
     }
 }
 

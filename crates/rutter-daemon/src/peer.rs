@@ -438,6 +438,9 @@ impl Peer {
     /// Publishes the state, the counters and the timers of the session.
     pub(crate) fn publish_session(&mut self, now_ms: u64) {
         self.publish_counters();
+        if self.settings.dynamic.is_some() {
+            self.status.publish_stale(&self.session);
+        }
         let state = self.session.state();
         if state != self.published_state {
             self.published_state = state;

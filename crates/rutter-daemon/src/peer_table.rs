@@ -12,6 +12,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
+use rutter_config::DynamicNeighbor;
 use rutter_net::Prefix;
 
 use crate::dynamic_counts::DynamicCounts;
@@ -41,6 +42,8 @@ pub(crate) enum Order {
     Run(Run),
     /// It is not there.
     Remove,
+    /// A dynamic neighbor without a session leaves its place to another one.
+    GiveWay,
 }
 
 /// The settings that a neighbor should have.
@@ -66,8 +69,8 @@ impl Order {
     /// The effect of this order and then another one, before the thread has carried out either.
     fn then(self, next: Order) -> Order {
         match (self, next) {
-            (_, Order::Remove) => Order::Remove,
-            (Order::Remove, Order::Run(run)) => Order::Run(Run {
+            (_, next @ (Order::Remove | Order::GiveWay)) => next,
+            (Order::Remove | Order::GiveWay, Order::Run(run)) => Order::Run(Run {
                 change: Change::Replace,
                 ..run
             }),
@@ -88,6 +91,18 @@ pub(crate) struct Recorded {
     pub(crate) is_first: bool,
 }
 
+/// The orders with which a dynamic neighbor was admitted.
+#[derive(Default, Debug)]
+pub(crate) struct Admitted {
+    pub(crate) orders: Vec<(IpAddr, Recorded)>,
+    /// The neighbor that gave way.
+    pub(crate) gave_way: Option<IpAddr>,
+}
+
+/// The section has as many neighbors as its limit allows, and none of them is idle.
+#[derive(Debug)]
+pub(crate) struct SectionIsFull;
+
 impl PeerTable {
     /// Records the settings that a neighbor should have. `new_status` makes the state of a neighbor without an entry, and
     /// claims its thread.
@@ -99,17 +114,31 @@ impl PeerTable {
         self.entries.write().run(run, new_status)
     }
 
-    /// As [`PeerTable::run`] for an address without an entry; `None` for another one.
-    pub(crate) fn run_new(
+    /// As [`PeerTable::run`] for a dynamic neighbor that connects; an address with an entry keeps it. Where the section has as
+    /// many neighbors as its limit allows, the one gives way that has been idle longest.
+    pub(crate) fn admit(
         &self,
         run: Run,
+        section: &DynamicNeighbor,
+        now_ms: u64,
         new_status: impl FnOnce(&NeighborSettings) -> PeerStatus,
-    ) -> Option<Recorded> {
+    ) -> Result<Admitted, SectionIsFull> {
         let mut entries = self.entries.write();
-        let is_new = !entries
-            .by_address
-            .contains_key(&run.settings.config.address);
-        is_new.then(|| entries.run(run, new_status))
+        let mut admitted = Admitted::default();
+        let address = run.settings.config.address;
+        if entries.by_address.contains_key(&address) {
+            return Ok(admitted);
+        }
+        if entries.dynamic.of(section.prefix) >= section.limit as usize {
+            let idle = entries.idle_longest(section.prefix, now_ms);
+            let (idle, recorded) = idle.ok_or(SectionIsFull)?;
+            admitted.gave_way = Some(idle);
+            admitted.orders.push((idle, recorded));
+        }
+        admitted
+            .orders
+            .push((address, entries.run(run, new_status)));
+        Ok(admitted)
     }
 
     /// Enters a neighbor whose session another process began. It is on its thread already, so no order waits. `section` is
@@ -172,11 +201,6 @@ impl PeerTable {
         }
     }
 
-    /// The number of dynamic neighbors of a section with this network.
-    pub(crate) fn dynamic_count(&self, network: Prefix) -> usize {
-        self.entries.read().dynamic.of(network)
-    }
-
     pub(crate) fn find(&self, address: IpAddr) -> Option<Arc<PeerStatus>> {
         let entries = self.entries.read();
         let entry = entries.by_address.get(&address)?;
@@ -196,6 +220,20 @@ impl PeerTable {
 }
 
 impl Entries {
+    /// Lets the dynamic neighbor of a network give way that has been idle longest. `None` if each keeps its place.
+    fn idle_longest(&mut self, network: Prefix, now_ms: u64) -> Option<(IpAddr, Recorded)> {
+        let idle = self.dynamic.addresses_of(network).filter_map(|address| {
+            let entry = self.by_address.get(&address)?;
+            let since = entry.status.idle_since(now_ms)?;
+            entry.order.is_none().then_some((since, address))
+        });
+        let (_, address) = idle.min()?;
+        let recorded = self.by_address.get_mut(&address)?.record(Order::GiveWay);
+        // Its place is free at once.
+        self.dynamic.set(address, None);
+        Some((address, recorded))
+    }
+
     fn run(
         &mut self,
         run: Run,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::{Mutex, RwLock};
 use rutter_api::CollectorServices;
-use rutter_config::{Config, ConfigSource};
+use rutter_config::{Config, ConfigSource, DynamicNeighbor};
 use rutter_rib::Rib;
 use rutter_web::WebServer;
 
@@ -23,7 +23,7 @@ use crate::memory_limits::MemoryLimits;
 use crate::mrt::Archive;
 use crate::neighbor_settings::NeighborSettings;
 use crate::outside_sources::OutsideSources;
-use crate::peer_table::{Change, PeerTable, Recorded, Run};
+use crate::peer_table::{Change, PeerTable, Recorded, Run, SectionIsFull};
 use crate::reactor::Reactor;
 use crate::restart::Restart;
 use crate::status::PeerStatus;
@@ -136,20 +136,25 @@ impl Shared {
         self.settle(address, recorded);
     }
 
-    /// Adds a dynamic neighbor that connects, unless there is a neighbor with its address.
-    pub(crate) fn admit_peer(&self, settings: NeighborSettings) {
-        let address = settings.config.address;
+    /// Adds a dynamic neighbor that connects, unless there is a neighbor with its address. Returns the one that gave way to
+    /// it.
+    pub(crate) fn admit_peer(
+        &self,
+        settings: NeighborSettings,
+        section: &DynamicNeighbor,
+    ) -> Result<Option<IpAddr>, SectionIsFull> {
         let run = Run {
             settings: Box::new(settings),
             change: Change::Live,
             adds: true,
         };
-        let recorded = self
-            .peers
-            .run_new(run, |settings| self.new_status(settings));
-        recorded
-            .into_iter()
-            .for_each(|recorded| self.settle(address, recorded));
+        let now_ms = self.clock.now_ms();
+        let new_status = |settings: &NeighborSettings| self.new_status(settings);
+        let admitted = self.peers.admit(run, section, now_ms, new_status)?;
+        for (address, recorded) in admitted.orders {
+            self.settle(address, recorded);
+        }
+        Ok(admitted.gave_way)
     }
 
     /// Removes a neighbor.

@@ -33,6 +33,8 @@ pub(crate) struct PeerStatus {
     memory_limit_exceeded: AtomicU64,
     pub(crate) unsent_bytes: AtomicU64,
     pub(crate) catching_up: AtomicBool,
+    /// Routes of former sessions are kept.
+    has_stale_routes: AtomicBool,
     /// The deadlines of [`Timer::ALL`] in milliseconds; [`u64::MAX`] where a timer does not run.
     deadlines: [AtomicU64; Timer::ALL.len()],
     details: Mutex<Details>,
@@ -56,6 +58,11 @@ pub(crate) struct Details {
     /// The end of the last session.
     pub(crate) last_down: Option<DownReason>,
 }
+
+/// The time in which a dynamic neighbor that has connected, or lost its session, keeps its place, in milliseconds.
+const IDLE_MS: u64 = 1_000;
+/// The same for one that exchanges OPENs.
+const HANDSHAKE_MS: u64 = 10_000;
 
 /// The bytes and messages of one direction.
 #[derive(Default)]
@@ -102,6 +109,7 @@ impl PeerStatus {
             memory_limit_exceeded: AtomicU64::new(0),
             unsent_bytes: AtomicU64::new(0),
             catching_up: AtomicBool::new(false),
+            has_stale_routes: AtomicBool::new(false),
             deadlines: Timer::ALL.map(|_| AtomicU64::new(u64::MAX)),
             details: Mutex::new(Details {
                 config,
@@ -132,6 +140,26 @@ impl PeerStatus {
         for (counter, count) in self.sent.messages.iter().zip(stats.sent) {
             counter.store(count, Ordering::Relaxed);
         }
+    }
+
+    /// Publishes whether routes of former sessions are kept.
+    pub(crate) fn publish_stale(&self, session: &Session) {
+        let has_stale = session.stale() != PerFamily::both(false);
+        self.has_stale_routes.store(has_stale, Ordering::Relaxed);
+    }
+
+    /// The rank in which dynamic neighbors give way, the least first: whether it has a connection, and the time since which it
+    /// has no session. `None` if it keeps its place: it has a session or stale routes, or its state changed lately.
+    pub(crate) fn idle_since(&self, now_ms: u64) -> Option<(bool, u64)> {
+        let (state, since_ms) = self.with(|details| (details.state, details.state_since_ms));
+        let (has_connection, patience_ms) = match state {
+            SessionState::Established => return None,
+            SessionState::OpenSent | SessionState::OpenConfirm => (true, HANDSHAKE_MS),
+            SessionState::Idle | SessionState::Connect | SessionState::Active => (false, IDLE_MS),
+        };
+        let is_idle = now_ms.saturating_sub(since_ms) >= patience_ms;
+        let keeps_routes = self.has_stale_routes.load(Ordering::Relaxed);
+        (is_idle && !keeps_routes).then_some((has_connection, since_ms))
     }
 
     /// Publishes the deadlines of the session's timers.

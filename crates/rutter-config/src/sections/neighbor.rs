@@ -330,7 +330,7 @@ pub const DYNAMIC: &[Key] = &[
         "limit",
         "number",
         "100",
-        "The maximum number of sessions.",
+        "The maximum number of sessions. At the limit, the neighbor without a session and without kept routes that has been idle longest gives way to one that connects.",
         Reload::AtOnce,
     ),
     Key::new(

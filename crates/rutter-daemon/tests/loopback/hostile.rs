@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rutter_api::{Line, PeerRow, Request, StatusRow};
 use rutter_net::AfiSafi;
@@ -489,6 +489,49 @@ fn changes_of_crowded_prefixes_do_not_stop_honest_members() {
 }
 
 /// Half-open requests, and connections without one, give way.
+/// The time for which a neighbor is remembered because of its faults.
+const FAULTS_FORGOTTEN: Duration = Duration::from_secs(60);
+
+/// Addresses that once connected are remembered because of their faults. They do not keep others out.
+#[test]
+fn idle_dynamic_neighbors_give_way_to_one_that_connects() {
+    let folder = Folder::new("dynamic-places");
+    let section = "[[dynamic-neighbor]]\nprefix = \"127.0.1.128/25\"\nasn = [64503]\nlimit = 3\n\
+                   import = \"all\"\nexport = \"all\"\n";
+    let (_daemon, address) = start(&folder, 2, &format!("{}{section}", two_members()));
+    let mut honest = Speaker::establish(130, 64503, address);
+    for last in [131, 132] {
+        let mut hostile = Speaker::connect(last, 64505, address);
+        hostile.send_open(last);
+        assert_eq!(hostile.expect_notification().code, 2);
+    }
+    let dynamic = || {
+        let lines = ask(&folder, Request::Peers);
+        let is_dynamic = |line: &&Line| matches!(line, Line::Peer(peer) if peer.session.dynamic);
+        lines.iter().filter(is_dynamic).count()
+    };
+    assert_eq!(dynamic(), 3);
+    let (begin, mut late) = (Instant::now(), None);
+    wait_until("another is admitted", || {
+        let mut speaker = Speaker::connect(140, 64503, address);
+        // A connection that is refused is closed at once.
+        let is_admitted = speaker.is_greeted(140);
+        late = is_admitted.then_some(speaker);
+        is_admitted
+    });
+    assert!(begin.elapsed() < FAULTS_FORGOTTEN, "it waited for them");
+    let mut late = late.expect("a session");
+    late.announce(&["9.9.9.0/24"], &[]);
+    honest.expect_table(&["9.9.9.0/24"]);
+    assert_eq!(dynamic(), 3);
+    // Those with a session stay: the next one finds the place of the other hostile address.
+    wait_until("the next is admitted", || {
+        Speaker::connect(141, 64503, address).is_greeted(141)
+    });
+    honest.announce(&["8.8.8.0/24"], &[]);
+    late.expect_table(&["8.8.8.0/24"]);
+}
+
 #[test]
 fn half_open_requests_do_not_keep_prometheus_from_the_metrics() {
     let folder = Folder::new("half-open");

@@ -164,6 +164,21 @@ impl Speaker {
         }
     }
 
+    /// As [`Speaker::open`], but returns `false` if the connection is closed instead.
+    pub fn is_greeted(&mut self, bgp_id: u8) -> bool {
+        let is_open = matches!(self.receive(), Received::Open(_));
+        if is_open {
+            self.send_open(bgp_id);
+            self.send(&KEEPALIVE);
+            self.receive_until_keepalive();
+        }
+        is_open
+    }
+
+    fn receive_until_keepalive(&mut self) {
+        while !matches!(self.receive(), Received::Keepalive) {}
+    }
+
     pub fn send_open(&mut self, bgp_id: u8) {
         self.send_open_with(bgp_id, 90, &[]);
     }
