@@ -1,4 +1,4 @@
-//! Checks a certificate and its key: `cargo run --example check -p rutter-tls -- server.crt server.key`.
+//! Checks a certificate and its key: `cargo run --example check -p rutter-server -- server.crt server.key`.
 
 use std::env::args_os;
 use std::process::ExitCode;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use rutter_limits::LogRateLimit;
+use rutter_server::LogRateLimit;
 
 /// Allows 10 lines a minute.
 pub(crate) struct LineLimit(LogRateLimit);
