@@ -458,7 +458,7 @@ mod tests {
         let (messages, _kept) = mpsc::channel();
         let published = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&published);
-        let publish = Box::new(move |_| drop(count.fetch_add(1, Ordering::Relaxed)));
+        let publish = Box::new(move |_| _ = count.fetch_add(1, Ordering::Relaxed));
         let (status, refused) = (Arc::default(), Arc::default());
         let worker = Worker::new(&folder, messages, status, refused, publish);
         let mut worker = worker.without_caches();
