@@ -38,7 +38,7 @@ mod tests {
         let present = TcpListener::bind(local).expect("a socket");
         let own = present.local_addr().expect("an address");
         let opened = |addresses: &[SocketAddr], sockets| {
-            let sockets = inherit(addresses, sockets, |address| TcpListener::bind(address));
+            let sockets = inherit(addresses, sockets, TcpListener::bind);
             let sockets = sockets.expect("sockets");
             let addresses = sockets.iter().map(|socket| socket.local_addr());
             let addresses: Vec<_> = addresses.map(|address| address.expect("one")).collect();
@@ -48,7 +48,7 @@ mod tests {
         assert_eq!(opened(&[other, own], vec![copy()])[1], own);
         assert_eq!(opened(&[other, local], vec![copy()])[1], own);
         // Another process may listen there.
-        let taken = inherit(&[own], Vec::new(), |address| TcpListener::bind(address));
+        let taken = inherit(&[own], Vec::new(), TcpListener::bind);
         taken.expect_err("the address is in use");
     }
 }
