@@ -35,12 +35,13 @@ impl SqlService {
         sockets.map_err(|error| Failure::text(error.to_string()))
     }
 
-    /// Keeps these sockets of another process, and opens the missing ones.
+    /// Keeps these sockets of another process, and opens the missing ones. Checks that the server could start.
     pub(crate) fn inherit(
         settings: &Sql,
         sockets: Vec<TcpListener>,
     ) -> Result<Vec<TcpListener>, Failure> {
-        let sockets = inherit(&settings.listen, sockets, rutter_sql::listen);
+        let checked = served(settings).check();
+        let sockets = checked.and_then(|()| inherit(&settings.listen, sockets, rutter_sql::listen));
         sockets.map_err(|error| Failure::text(error.to_string()))
     }
 

@@ -117,13 +117,13 @@ where
     Ok(())
 }
 
-/// Sends a client between two queries the error that the server stops. Before its startup message it expects no answer.
-async fn end_idle<S>(mut socket: Socket<S>) -> io::Result<()>
+/// Sends a client between two queries, or after its startup message, the error that the server stops.
+async fn end_idle<S>(mut socket: Socket<S>, frames: Frames) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
 {
     match socket.state() {
-        PgWireConnectionState::AwaitingStartup => Ok(()),
+        PgWireConnectionState::AwaitingStartup => refuse(socket, frames, server_stops()).await,
         _ => process_error(&mut socket, server_stops(), LAST).await,
     }
 }
@@ -162,7 +162,7 @@ where
     loop {
         let next = tokio::select! {
             next = frames.next(&mut socket) => next,
-            () = connection_handler.stopped() => return end_idle(socket).await,
+            () = connection_handler.stopped() => return end_idle(socket, frames).await,
         };
         let message = match next {
             Ok(Some(message)) => message,

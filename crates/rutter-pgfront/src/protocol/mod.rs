@@ -102,6 +102,22 @@ pub struct Settings {
     pub release: fn(),
 }
 
+impl Settings {
+    /// Checks that a server with these settings could start, if its sockets can be opened.
+    ///
+    /// # Errors
+    /// If the certificate cannot be used.
+    pub fn check(&self) -> Result<(), ServerError> {
+        self.read_certificate().map(drop)
+    }
+
+    fn read_certificate(&self) -> Result<Option<ServerCertificate>, ServerError> {
+        let read = |files| ServerCertificate::read("SQL", files);
+        let certificate = self.tls.clone().map(read).transpose();
+        certificate.map_err(ServerError::Tls)
+    }
+}
+
 /// The reason why a server does not start.
 #[derive(Debug)]
 pub enum ServerError {
@@ -158,18 +174,16 @@ impl Server {
         database: Database,
         settings: Settings,
     ) -> Result<Self, ServerError> {
+        let certificate = settings.read_certificate()?;
         let Settings {
             listen,
             access,
-            tls,
             threads,
             bounds,
             step_back,
             release,
+            ..
         } = settings;
-        let certificate = tls.map(|files| ServerCertificate::read("SQL", files));
-        let certificate = certificate.transpose();
-        let certificate = certificate.map_err(ServerError::Tls)?;
         let (stop, stopped) = watch::channel(false);
         let fail = |error| {
             let first = listen.first().copied();
