@@ -494,7 +494,7 @@ impl AttrStore {
         Some(stripe.sets.iter().cloned().collect())
     }
 
-    /// Calls `visit` for each set; it may miss new ones. No lock is held meanwhile.
+    /// Calls `visit` for each set; it may miss new ones. It holds no lock.
     pub fn for_each(&self, mut visit: impl FnMut(&AttrSet)) {
         for stripe in 0..STRIPES {
             for set in self.sets_of(stripe).unwrap_or_default() {

@@ -121,7 +121,7 @@ impl ClientPreparation {
         }
     }
 
-    /// Puts the changes in force. Returns whether an attribute set is concerned. `None`: meanwhile another thread changed a
+    /// Puts the changes in force. Returns whether an attribute set is concerned. `None`: since the visit another thread changed a
     /// client in a way that was not prepared.
     pub fn exchange(mut self, rib: &Rib, changes: &[(PeerId, Neighbor)]) -> Option<bool> {
         let (mut topology, _) = visit_last(rib, &mut self);

@@ -78,7 +78,7 @@ impl ExportPreparation {
         evaluated
     }
 
-    /// Frees the sets that only the preparation holds: peers send and withdraw others meanwhile.
+    /// Frees the sets that only the preparation holds: peers send and withdraw others during it.
     pub(super) fn free_unused(&mut self, rib: &Rib) {
         for (set, number) in std::mem::take(&mut self.numbered) {
             let (address, bytes) = (set.address(), set.octets());

@@ -51,7 +51,7 @@ impl Rib {
             self.replace_clients(&changes, &mut WalkProgress::new(self, &mut notify));
             let topology = self.topology.write();
             attempts += 1;
-            // A session that came up meanwhile was sent routes by the former options.
+            // A session that has just come up was sent routes by the former options.
             if attempts == MAX_ATTEMPTS || !topology.distinguishes_clients(&changes) {
                 break topology;
             }
@@ -186,7 +186,7 @@ impl Compared {
 }
 
 impl Reevaluation {
-    /// `compared` holds unless another thread has replaced the policy meanwhile.
+    /// `compared` holds unless another thread has replaced the policy since.
     fn after(held: &Neighbor, new: &Neighbor, compared: Option<Compared>) -> Self {
         let compared = compared.filter(|compared| Arc::ptr_eq(&compared.held, &held.import));
         let compared =
