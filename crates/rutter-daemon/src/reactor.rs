@@ -51,9 +51,8 @@ const STOPPING_POLL: Duration = Duration::from_millis(10);
 const MANY_PEERS: usize = 32;
 /// The commands of a turn: ending a session takes some tens of microseconds.
 const MAX_COMMANDS: usize = 64;
-/// The limits of that search: the number of polls, and the bytes read.
+/// The number of polls of that search at most.
 const MAX_POLLS: usize = 8;
-const MUCH_INPUT: usize = 256 * 1024;
 
 /// Runs turns until all sessions have ended after a shutdown.
 pub(crate) fn run(shared: &Shared, index: usize, mut poll: Poll) {
@@ -208,8 +207,7 @@ impl Reactor {
             return;
         }
         for _ in 0..MAX_POLLS {
-            let read = self.receiver.bytes_in_turn();
-            if read == 0 || read > MUCH_INPUT {
+            if self.receiver.bytes_in_turn() == 0 || self.receiver.is_long_turn() {
                 return;
             }
             let polled = poll.poll(events, Some(Duration::ZERO));

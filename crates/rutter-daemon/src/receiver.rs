@@ -37,6 +37,8 @@ pub(crate) struct Receiver {
     read_again: Vec<ConnectionKey>,
 }
 
+/// A turn that read more bytes than this does not look for more input before it writes.
+const MUCH_INPUT: usize = 256 * 1024;
 /// A turn that read no more bytes than this, and took no more steps, has few bytes for the clients.
 const SMALL_TURN: usize = 4_096;
 const SMALL_TURN_STEPS: usize = 2_048;
@@ -78,6 +80,11 @@ impl Receiver {
     /// The number of bytes handled in this turn.
     pub(crate) fn bytes_in_turn(&self) -> usize {
         self.bytes_in_turn
+    }
+
+    /// Returns whether the turn has done so much that no more should be read in it.
+    pub(crate) fn is_long_turn(&self) -> bool {
+        self.bytes_in_turn > MUCH_INPUT || self.steps >= MAX_STEPS_IN_BULK
     }
 
     /// Returns whether the turn read so little that it has few bytes for the clients.
@@ -246,6 +253,7 @@ impl Receiver {
         }
         (updates, handled)
     }
+
     /// Returns `false` if the UPDATE must wait until the routes before it are in the table.
     fn push_update(
         &mut self,

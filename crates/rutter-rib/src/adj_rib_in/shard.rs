@@ -165,7 +165,9 @@ pub(crate) const MAX_VISITED: Id = 8 * 1024;
 pub(crate) const MAX_VISITED_ROUTES: usize = 8 * MAX_VISITED as usize;
 /// The other routes of a destination that cost as much as one operation, about half a microsecond: a change compares them and
 /// what clients are sent of them.
-pub(crate) const ROUTES_PER_STEP: usize = 4;
+pub(crate) const ROUTES_PER_STEP: usize = 2;
+/// The steps for each of them where MULTI_EXIT_DISC may matter: they are sorted, and each client's best one is found.
+const STEPS_WITH_MED: usize = 2;
 /// The operations after which a commit looks again at the attributes that clients must be sent, while these are short.
 const OPS_BETWEEN_LOOKS: usize = 16;
 const FEW_OCTETS: usize = 16 * 1024;
@@ -255,7 +257,7 @@ impl Shard {
         for (index, (op, found)) in ops.iter().zip(found).enumerate() {
             if index == next_look {
                 let octets = clients.pending_octets();
-                if OctetCount::steps(octets) >= max_steps {
+                if applied.more_steps + OctetCount::steps(octets) >= max_steps {
                     applied.ops = index;
                     break;
                 }
@@ -289,9 +291,13 @@ impl Shard {
                     Err(route) => new = Some(route),
                 }
             }
-            if edit.table.get(id).routes.len() > FEW_ROUTES {
+            let held = edit.table.get(id).routes.len();
+            if held > FEW_ROUTES {
                 deferred.push((id, index as u32));
                 continue;
+            }
+            if op.state.has_med() && held > 2 {
+                applied.more_steps += held * STEPS_WITH_MED;
             }
             edit.replace(id, (with.peer, op.path_id), new, &limit, &mut tally);
             watch.after(before, with.topology, edit.table);
@@ -344,7 +350,7 @@ impl Shard {
                 ((with.peer, op.path_id), op.route(with.peer, sets))
             };
             let id = together[0].0;
-            applied.more_steps += edit.table.get(id).routes.len() / ROUTES_PER_STEP;
+            applied.more_steps += steps_of_change(&edit.table.get(id).routes);
             let before = watch.before(edit.table, id);
             edit.replace_all(id, together.iter().map(change).collect());
             watch.after(before, with.topology, edit.table);
@@ -439,6 +445,15 @@ impl Shard {
             all += octets;
         }
         all
+    }
+}
+
+/// The steps of a change of a destination with many routes.
+fn steps_of_change(routes: &[Route]) -> usize {
+    let has_med = State::classes_with_med(routes.iter().map(|route| route.state)) != 0;
+    match has_med {
+        true => routes.len() * STEPS_WITH_MED,
+        false => routes.len() / ROUTES_PER_STEP,
     }
 }
 
