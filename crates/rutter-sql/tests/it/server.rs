@@ -20,7 +20,15 @@ fn bounded(access: Access, bounds: ConnectionBounds) -> Server {
 }
 
 pub fn start(access: Access, tls: Option<CertificateFiles>, bounds: ConnectionBounds) -> Server {
-    let settings = Settings {
+    Server::start(table::database(), settings(access, tls, bounds)).unwrap()
+}
+
+pub fn settings(
+    access: Access,
+    tls: Option<CertificateFiles>,
+    bounds: ConnectionBounds,
+) -> Settings {
+    Settings {
         listen: vec!["127.0.0.1:0".parse().unwrap()],
         access,
         tls,
@@ -28,8 +36,7 @@ pub fn start(access: Access, tls: Option<CertificateFiles>, bounds: ConnectionBo
         bounds,
         step_back: || {},
         release: || {},
-    };
-    Server::start(table::database(), settings).unwrap()
+    }
 }
 
 /// Runs `psql` from PostgreSQL's client package. The test fails without it.
@@ -473,9 +480,12 @@ fn clients_of_a_server_that_stops_receive_an_error() {
     // Its query runs: the first is answered.
     idle.send(b'Q', b"SELECT 1\0");
     idle.until(b'Z');
+    // Each is at another point of its login. The server has accepted all of them before the last one.
+    let mut starting: Vec<Raw> = (0..20).map(|_| Raw::connect(&server)).collect();
+    starting.push(Raw::login(&server));
     let copy = server.sockets()[0].try_clone().expect("a copy");
     let leaving = std::thread::spawn(move || server.leave());
-    for client in [&mut idle, &mut busy] {
+    for client in [&mut idle, &mut busy].into_iter().chain(&mut starting) {
         let error = client.error();
         assert!(
             error.contains("FATAL") && error.contains("57P01"),

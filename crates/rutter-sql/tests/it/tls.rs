@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use rutter_sql::{Access, CertificateFiles, ConnectionBounds, Server};
 
-use crate::server::{psql_of, start};
+use crate::server::{psql_of, settings, start};
 
 /// A folder with a self-signed certificate for 127.0.0.1. It is removed when dropped.
 struct Certificate(PathBuf);
@@ -125,5 +125,19 @@ fn a_renewed_certificate_is_used() {
         !ask(&server, "sesame", "verify-full", &kept)
             .status
             .success()
+    );
+}
+
+#[test]
+fn a_missing_certificate_is_found_before_the_start() {
+    let certificate = Certificate::new("missing");
+    let bounds = ConnectionBounds::default();
+    let settings = settings(Access::Open, Some(certificate.files()), bounds);
+    settings.check().expect("a certificate");
+    fs::remove_file(certificate.0.join("key")).unwrap();
+    let error = settings.check().expect_err("no key").to_string();
+    assert!(
+        error.contains("missing") && error.contains("key"),
+        "{error}"
     );
 }
