@@ -256,6 +256,7 @@ impl Peer {
     /// Publishes the state of a session that another process began.
     pub(crate) fn publish_continued(&mut self) {
         self.publish_counters();
+        self.status.publish_stale(&self.session);
         self.published_state = self.session.state();
         let state = status::state(self.published_state);
         self.status.with(|details| details.state = state);
@@ -438,9 +439,7 @@ impl Peer {
     /// Publishes the state, the counters and the timers of the session.
     pub(crate) fn publish_session(&mut self, now_ms: u64) {
         self.publish_counters();
-        if self.settings.dynamic.is_some() {
-            self.status.publish_stale(&self.session);
-        }
+        self.status.publish_stale(&self.session);
         let state = self.session.state();
         if state != self.published_state {
             self.published_state = state;

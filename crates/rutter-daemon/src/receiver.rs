@@ -340,19 +340,12 @@ impl Receiver {
             let more_steps = rib.commit_some(&mut self.batch, COMMIT_STEPS);
             self.steps += more_steps;
             let left = self.batch.len();
-            if left > 0 {
-                // If a limit ends the session, they end with it.
-                driver.keep_uncommitted(key, std::mem::take(&mut self.batch));
-            }
-            driver.committed(key.slot, routes - left, more_steps);
-            if left == 0 {
-                break;
-            }
-            if self.steps - left >= self.end {
+            driver.committed(key.slot, (routes - left, left), more_steps);
+            if left > 0 && self.steps - left >= self.end {
                 self.steps -= left;
+                driver.keep_uncommitted(key, std::mem::take(&mut self.batch));
                 return false;
             }
-            self.batch = driver.take_uncommitted(key.slot).unwrap_or_default();
         }
         true
     }

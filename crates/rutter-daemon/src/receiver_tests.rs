@@ -37,6 +37,11 @@ const MEMBERS: [[u8; 4]; 3] = [[127, 0, 1, 1], [127, 0, 1, 2], [127, 0, 1, 3]];
 
 impl World {
     fn new(name: &str) -> Self {
+        Self::with(name, "")
+    }
+
+    /// With more settings of the first member.
+    fn with(name: &str, settings: &str) -> Self {
         let name = format!("rutter-{name}-{}", std::process::id());
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).expect("a folder");
@@ -46,7 +51,7 @@ impl World {
              [daemon]\nlisten = [\"127.0.0.1:0\"]\nthreads = 1\nlog = \"error\"\n\
              control-socket = \"{path}/ctl\"\nstate = \"{path}\"\n[checks]\nnext-hop = \"any\"\ninvalid-asns = false\n\
              [defaults]\npassive = true\nidle-hold-time = 1\n\
-             [[member]]\nasn = 64501\naddress = [\"127.0.1.1\"]\n\
+             [[member]]\nasn = 64501\naddress = [\"127.0.1.1\"]\n{settings}\
              [[member]]\nasn = 64502\naddress = [\"127.0.1.2\"]\n\
              [[member]]\nasn = 64503\naddress = [\"127.0.1.3\"]\n"
         );
@@ -107,6 +112,19 @@ impl World {
         }
         self.receiver.start_turn();
         self.receiver.read_sockets(&mut self.driver, false);
+    }
+
+    /// Reads the first member's messages, which take several turns: this client's single change makes the shares small.
+    fn commit_in_parts(&mut self, single: &mut TcpStream) {
+        let one = announcement(2, 10_000..10_001);
+        single.write_all(&one).expect("send");
+        self.read();
+        let slot = self.slot(0);
+        self.driver.uncommitted_on(slot).expect("routes wait");
+        while self.driver.uncommitted_on(slot).is_some() {
+            self.read();
+        }
+        self.read();
     }
 
     fn slot(&self, member: usize) -> usize {
@@ -318,7 +336,11 @@ fn hide_long_routes(world: &mut World) -> [TcpStream; 3] {
 
 /// Withdraws all of [`hide_long_routes`] in one message.
 fn withdrawal_of_all() -> Vec<u8> {
-    let withdrawn = (0..HIDDEN).flat_map(|number| {
+    withdrawal(0..HIDDEN)
+}
+
+fn withdrawal(numbers: std::ops::Range<u32>) -> Vec<u8> {
+    let withdrawn = numbers.flat_map(|number| {
         let [_, high, middle, low] = number.to_be_bytes();
         [24, 20 + high, middle, low]
     });
@@ -361,6 +383,26 @@ fn a_message_that_sends_long_attributes_of_others_takes_many_turns() {
         assert!(turns < 500, "it goes on");
     }
     assert!(turns > 5, "{turns}");
+}
+
+/// A member withdraws routes and announces as many others, which its limit just allows.
+#[test]
+fn a_limit_is_checked_when_all_changes_of_a_neighbor_are_in_the_table() {
+    let limit = format!("max-prefix = {{ v4 = {HIDDEN}, action = \"shutdown\" }}\n");
+    let mut world = World::with("limit", &limit);
+    let mut clients = hide_long_routes(&mut world);
+    for half in [0..HIDDEN / 2, HIDDEN / 2..HIDDEN] {
+        let others = half.start + 2 * HIDDEN..half.end + 2 * HIDDEN;
+        let messages = [withdrawal(half), announcement(0, others)].concat();
+        clients[0].write_all(&messages).expect("send");
+        world.commit_in_parts(&mut clients[2]);
+        assert!(world.is_established(0));
+        assert_eq!(world.received_routes(0), HIDDEN);
+    }
+    let more = announcement(0, 4 * HIDDEN..4 * HIDDEN + 1);
+    clients[0].write_all(&more).expect("send");
+    world.read();
+    assert!(!world.is_established(0), "the limit holds");
 }
 
 /// The session of a member ends while routes that it has withdrawn wait.

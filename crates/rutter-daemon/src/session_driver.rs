@@ -211,12 +211,20 @@ impl SessionDriver {
         }
     }
 
-    /// Notes the steps of a commit of so many routes of a neighbor besides one for each, and checks its limits.
-    pub(crate) fn committed(&mut self, slot: usize, routes: usize, more_steps: usize) {
+    /// Notes the steps of a commit of so many routes of a neighbor besides one for each. Checks its limits when nothing is left:
+    /// before, announcements may be in the table without the withdrawals that the neighbor sent first.
+    pub(crate) fn committed(
+        &mut self,
+        slot: usize,
+        (routes, left): (usize, usize),
+        more_steps: usize,
+    ) {
         if more_steps > 0 {
             self.note_steps(slot, routes, more_steps);
         }
-        self.check_limits(slot);
+        if left == 0 {
+            self.check_limits(slot);
+        }
     }
 
     /// Returns whether a neighbor has sent more than its share lately.
@@ -476,11 +484,20 @@ impl SessionDriver {
         established.uncommitted.take().map(|batch| *batch)
     }
 
-    /// Puts all routes that wait for a later turn into the table.
+    /// Puts all routes that wait for a later turn into the table. Sessions may end.
     pub(crate) fn commit_all(&mut self) {
         for slot in 0..self.peers.slot_count() {
+            let Some(id) = self.uncommitted_on(slot) else {
+                continue;
+            };
             if let Some(mut batch) = self.take_uncommitted(slot) {
                 self.shared.rib.commit(&mut batch);
+            }
+            self.check_limits(slot);
+            let key = ConnectionKey { slot, id };
+            let lost = { self.peers.connection_mut(key) }.and_then(|one| one.lost.take());
+            if let Some(cause) = lost {
+                self.connection_ended(key, cause);
             }
         }
     }

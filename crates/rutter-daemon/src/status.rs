@@ -148,9 +148,9 @@ impl PeerStatus {
         self.has_stale_routes.store(has_stale, Ordering::Relaxed);
     }
 
-    /// The rank in which dynamic neighbors give way, the least first: whether it has a connection, and the time since which it
-    /// has no session. `None` if it keeps its place: it has a session or stale routes, or its state changed lately.
-    pub(crate) fn idle_since(&self, now_ms: u64) -> Option<(bool, u64)> {
+    /// The rank in which dynamic neighbors give way, the least first: whether it waits because of its faults, whether it has a
+    /// connection, and the time since which it has no session. `None` if it keeps its place: it has a session or stale routes, or its state changed lately.
+    pub(crate) fn idle_since(&self, now_ms: u64) -> Option<(bool, bool, u64)> {
         let (state, since_ms) = self.with(|details| (details.state, details.state_since_ms));
         let (has_connection, patience_ms) = match state {
             SessionState::Established => return None,
@@ -159,7 +159,9 @@ impl PeerStatus {
         };
         let is_idle = now_ms.saturating_sub(since_ms) >= patience_ms;
         let keeps_routes = self.has_stale_routes.load(Ordering::Relaxed);
-        (is_idle && !keeps_routes).then_some((has_connection, since_ms))
+        let is_held = { self.deadlines.iter().zip(Timer::ALL) }
+            .any(|(at, timer)| timer == Timer::IdleHold && at.load(Ordering::Relaxed) != u64::MAX);
+        (is_idle && !keeps_routes).then_some((is_held, has_connection, since_ms))
     }
 
     /// Publishes the deadlines of the session's timers.

@@ -429,6 +429,10 @@ fn attempt(
         .iter()
         .map(|thread| thread.reactor.lock())
         .collect();
+    // Before the services are held: their readers have then read these changes, too. A session that ends by them is swept.
+    for reactor in threads.iter_mut().filter_map(|thread| thread.as_mut()) {
+        reactor.driver().commit_all();
+    }
     let is_quiet = |thread: &HeldThread<'_>| thread.as_ref().is_some_and(Reactor::is_quiet);
     if !threads.iter().all(is_quiet) {
         return Err(busy("a change of a neighbor is still being applied"));
@@ -439,10 +443,6 @@ fn attempt(
         return Err(refused(
             "a neighbor does not use its new key yet; the log names it. Try again when it does",
         ));
-    }
-    // Before the services are held: their readers have then read these changes, too.
-    for reactor in threads.iter_mut().filter_map(|thread| thread.as_mut()) {
-        reactor.driver().commit_all();
     }
     let services = shared.services.get();
     let services = services.map(|services| services.hold(SERVICE_PATIENCE));

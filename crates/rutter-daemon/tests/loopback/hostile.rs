@@ -488,7 +488,6 @@ fn changes_of_crowded_prefixes_do_not_stop_honest_members() {
         beside_honest_members("crowded", more, &capabilities, paths);
 }
 
-/// Half-open requests, and connections without one, give way.
 /// The time for which a neighbor is remembered because of its faults.
 const FAULTS_FORGOTTEN: Duration = Duration::from_secs(60);
 
@@ -532,6 +531,7 @@ fn idle_dynamic_neighbors_give_way_to_one_that_connects() {
     late.expect_table(&["8.8.8.0/24"]);
 }
 
+/// Half-open requests, and connections without one, give way.
 #[test]
 fn half_open_requests_do_not_keep_prometheus_from_the_metrics() {
     let folder = Folder::new("half-open");

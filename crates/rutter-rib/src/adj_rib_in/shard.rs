@@ -253,7 +253,8 @@ impl Shard {
         let mut found = Vec::with_capacity(ops.len());
         table.find_all(ops.iter().map(|op| op.prefix), &mut found);
         let mut deferred = Vec::new();
-        let mut next_look = OPS_BETWEEN_LOOKS;
+        // The first may have long attributes already.
+        let mut next_look = 1;
         for (index, (op, found)) in ops.iter().zip(found).enumerate() {
             if index == next_look {
                 let octets = clients.pending_octets();

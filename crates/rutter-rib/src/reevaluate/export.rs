@@ -19,6 +19,7 @@ use crate::adj_rib_in::table::Id;
 use crate::adj_rib_in::verdict::ClassId;
 use crate::advertise::audience::Audience;
 use crate::advertise::audiences::{Audiences, EVERYONE};
+use crate::advertise::octet_count::SLICE_OCTETS;
 use crate::advertise::recorder::Change;
 use crate::peer_set::PeerSet;
 use crate::reevaluate::export_preparation::{ExportPreparation, FormerNumbers};
@@ -165,13 +166,18 @@ impl Shard {
         let slice_end = end.min(from + MAX_VISITED);
         let (mut id, mut edited) = (from, 0);
         // A peer chooses the number of paths of a prefix.
-        let (mut visited, mut steps) = (0, 0);
-        while id < slice_end && visited < MAX_VISITED_ROUTES && steps < MAX_EDITS {
+        let (mut visited, mut steps, mut octets) = (0, 0, 0);
+        while id < slice_end
+            && visited < MAX_VISITED_ROUTES
+            && steps < MAX_EDITS
+            && octets < SLICE_OCTETS
+        {
             let routes = self.accepted::<K>(id);
             visited += routes.len();
             if differing.any_of(routes) {
                 steps += 1 + routes.len() / ROUTES_PER_STEP;
                 self.readvertise::<K>(topology, id);
+                octets = self.clients.pending_octets();
                 edited += 1;
             }
             id += 1;
