@@ -48,11 +48,11 @@ enum State {
 /// The answer to a walk that took this time is kept, and any while others wait for theirs. A small table is read again for
 /// each question.
 const WORTH_KEEPING: Duration = Duration::from_millis(5);
-/// An answer is kept for this time.
+/// An answer is kept for this time from the begin of its walk.
 const KEPT_FOR: Duration = Duration::from_secs(1);
 /// The bytes of all kept answers and their questions. Beyond them, the oldest are dropped.
 const KEPT_BYTES: usize = 16 << 20;
-/// With more questions than this, those that nobody asks any more are dropped.
+/// With more questions than this beside the kept ones, those that nobody asks any more are dropped.
 const IDLE_QUESTIONS: usize = 64;
 
 impl SharedAnswers {
@@ -79,7 +79,7 @@ impl SharedAnswers {
                     let answer = work(page_time).map(Bytes::from);
                     let is_worth_it = others_wait || start.elapsed() >= WORTH_KEEPING;
                     let is_kept = is_walk && is_worth_it;
-                    let question = begun.answer(answer, is_kept);
+                    let question = begun.answer(answer, is_kept.then_some(start));
                     if is_kept {
                         lock(&shared).keep(question);
                     }
@@ -102,7 +102,7 @@ impl SharedAnswers {
     fn question(&self, text: String, now: Instant) -> Arc<Question> {
         let mut questions = lock(&self.0);
         questions.drop_old(now);
-        if questions.asked.len() > IDLE_QUESTIONS {
+        if questions.asked.len() > IDLE_QUESTIONS + 2 * questions.kept.len() {
             questions.asked.retain(|_, one| one.strong_count() > 0);
         }
         let asked = questions.asked.get(&text).and_then(Weak::upgrade);
@@ -187,9 +187,9 @@ impl Question {
         }
     }
 
-    fn answer(&self, answer: Answer, is_kept: bool) {
-        let kept_for = if is_kept { KEPT_FOR } else { Duration::ZERO };
-        let until = Instant::now() + kept_for;
+    /// Answers. Others may have the answer for a moment from `since` on, when the walk looked at the table.
+    fn answer(&self, answer: Answer, since: Option<Instant>) {
+        let until = since.map_or_else(Instant::now, |since| since + KEPT_FOR);
         self.state.send_replace(State::Answered(answer, until));
     }
 }
@@ -198,9 +198,9 @@ impl Question {
 struct Begun(Option<Arc<Question>>);
 
 impl Begun {
-    fn answer(mut self, answer: Answer, is_kept: bool) -> Arc<Question> {
+    fn answer(mut self, answer: Answer, since: Option<Instant>) -> Arc<Question> {
         let question = self.0.take().expect("it is answered once");
-        question.answer(answer, is_kept);
+        question.answer(answer, since);
         question
     }
 }
@@ -208,7 +208,7 @@ impl Begun {
 impl Drop for Begun {
     fn drop(&mut self) {
         if let Some(question) = self.0.take() {
-            question.answer(Err(panicked()), false);
+            question.answer(Err(panicked()), None);
         }
     }
 }

@@ -25,7 +25,7 @@ section! {
         /// The maximum number of connections from one address; others are refused.
         "max-per-address": "number", default "100", reload NextCollect
             => max_per_address: usize = 100, read |i| i.int(1..=10_000).map(|n| n as usize);
-        /// The maximum number of monitored peers of one router; each view counts. The routes of further peers are ignored. The routers of one address together have at most half of the 61,439 peers that the table takes beside those of all others.
+        /// The maximum number of monitored peers of one router; each view counts. The routes of further peers are ignored. The routers of one address, or of one IPv6 /64, share half of the 61,439 peers that those of others leave.
         "max-peers": "number", default "20000", reload NextCollect
             => max_peers: usize = 20_000, read |i| i.int(1..=65_535).map(|n| n as usize);
         /// A connection is closed if it sends no first message, or stops inside a message, for this time.

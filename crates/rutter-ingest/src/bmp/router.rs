@@ -435,7 +435,7 @@ impl Router {
         if let Some(left_out) = self.views.admit_refusal() {
             tracing::warn!(
                 router = %self.name, address = %self.address.ip(), left_out,
-                "no more peers of the routers at this address are taken: they have half of the peers that the table can take \
+                "no more peers of the routers at this address, or in its IPv6 /64, are taken: they have half of the peers that the table can take \
                  beside all others; report fewer sessions"
             );
         }
