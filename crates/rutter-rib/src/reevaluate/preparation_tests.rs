@@ -1,15 +1,11 @@
 //! Changes of all audiences, while sets and members come and go.
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use proptest::prelude::*;
 use rutter_net::{Asn, PerFamily};
-use rutter_policy::{
-    Action, ActionCommunity, ExportPolicy, ExportSettings, ImportPolicy, ImportSettings, Rtt,
-    RttThresholds,
-};
+use rutter_policy::{Action, ActionCommunity, ExportPolicy, ExportSettings, Rtt, RttThresholds};
 use rutter_wire::attr::{self, code};
 
 use crate::adj_rib_in::attr_set::{AUDIENCE_UNKNOWN, Summary};
@@ -18,14 +14,12 @@ use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::verdict::Verdict;
 use crate::advertise::audiences::{EVERYONE, SeenSet};
 use crate::advertise::members::Client;
+use crate::advertise::test_support;
 use crate::peer_set::PeerSet;
 use crate::reevaluate::client_preparation::ClientPreparation;
 use crate::reevaluate::export_preparation::ExportPreparation;
 use crate::reevaluate::set_visit::{SetVisitor, visit_all, visit_arrived};
-use crate::{
-    AttrSet, ClientOptions, FamilyInfo, IntakeLimits, Neighbor, PeerId, PeerKind, Rib, RibConfig,
-    SessionInfo,
-};
+use crate::{AttrSet, FamilyInfo, Neighbor, PeerId, PeerKind, Rib, RibConfig, SessionInfo};
 
 /// `scrub` takes these communities out of all routes.
 fn policy(actions: &[(Action, &str)], scrub: bool) -> Arc<ExportPolicy> {
@@ -433,22 +427,8 @@ fn near_members(rib: &Rib) -> Vec<(PeerId, Neighbor)> {
 
 fn neighbor(number: u16) -> Neighbor {
     Neighbor {
-        name: "".into(),
-        address: IpAddr::from([192, 0, 2, number as u8]),
-        kind: PeerKind::RouteServerClient,
-        local_asn: Asn(64_500),
         remote_asn: Asn(u32::from(number)),
-        local_ipv4: None,
-        local_ipv6: None,
-        next_hop_self: false,
-        import: Arc::new(ImportPolicy::new(ImportSettings::default())),
-        monitored: None,
-        export_allowed: true,
-        default_local_pref: 100,
-        limits: IntakeLimits::default(),
-        add_path_limit: 0,
-        client: ClientOptions::default(),
-        role: None,
+        ..test_support::neighbor(number, PeerKind::RouteServerClient, None)
     }
 }
 
