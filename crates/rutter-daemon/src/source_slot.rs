@@ -3,20 +3,18 @@
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use rutter_api::SourceAction;
 use rutter_config::{Config, Rpki};
 use rutter_irr::{IrrData, PrefixLimits};
 use rutter_policy::OutsideData;
-use rutter_server::LogRateLimit;
 use rutter_sources::irr::{IrrSettings, IrrSource};
 use rutter_sources::rpki::{LiveRpkiData, RpkiSettings, RpkiSource};
-use rutter_sources::{Source, SourceStatus};
+use rutter_sources::{LineLimit, Source, SourceStatus};
 
 use crate::irr_settings::irr_settings;
-use crate::peer_log_limits::some;
 use crate::shared::Shared;
 
 /// A source that the configuration file has a section for. A new source implements this, and is a field of
@@ -112,7 +110,7 @@ impl SourceSlot<IrrSource> {
         self.0.lock().as_ref()?.prefix_limits()
     }
 
-    /// Those that would be in force if an operator accepted what is refused.
+    /// The prefix limits that would be in force if an operator accepted the refused data.
     pub(crate) fn refused_prefix_limits(&self) -> Option<Arc<PrefixLimits>> {
         self.0.lock().as_ref()?.refused_prefix_limits()
     }
@@ -243,13 +241,12 @@ fn start<S: ConfiguredSource>(
 ) -> io::Result<S> {
     let shared: Weak<Shared> = Arc::downgrade(shared);
     // A server decides how often its data change.
-    let lines = Mutex::new(LogRateLimit::new(10, Duration::from_secs(60)));
+    let lines = Mutex::new(LineLimit::default());
     S::start(settings, state, move |new| {
         // A daemon that is gone needs no data.
         if let Some(shared) = shared.upgrade() {
             shared.publish(|data| S::put(data, Some(new)));
-            if let Some(not_logged) = lines.lock().allow(Instant::now()) {
-                let not_logged = some(not_logged);
+            if let Some(not_logged) = lines.lock().allow() {
                 tracing::info!(source = S::NAME, not_logged, "outside data changed");
             }
         }

@@ -13,6 +13,7 @@ mod source_thread;
 mod status;
 
 pub use last_good::{LastGood, LastGoodCopy, LastGoodError};
+pub use line_limit::LineLimit;
 pub use shrink_guard::{Shrink, ShrinkGuard};
 pub use source::Source;
 pub use source_thread::{SourceSignals, SourceThread, SourceWake};

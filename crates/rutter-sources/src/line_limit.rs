@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use rutter_server::LogRateLimit;
 
-/// Allows 10 lines a minute.
-pub(crate) struct LineLimit(LogRateLimit);
+/// Allows 10 lines of one kind a minute.
+pub struct LineLimit(LogRateLimit);
 
 impl Default for LineLimit {
     fn default() -> Self {
