@@ -127,7 +127,7 @@ fn sets_that_came_last_are_not_forgotten() {
     assert_eq!(left_out(&rib, &second), [5]);
 }
 
-/// What happens between two slices of a preparation.
+/// A step between two slices of a preparation.
 #[derive(Clone, Debug)]
 enum Event {
     Announce {
