@@ -133,8 +133,8 @@ impl Daemon {
                 Some(user) => client.call_for(&user, request),
                 None => client.call(request),
             };
-            let lines = answer.map_err(|why| unreachable(&socket, &why))?;
-            collect(lines, refused, &socket)
+            let failed = |why: io::Error| unreachable(&socket, patience, &why);
+            collect(answer.map_err(failed)?, refused, failed)
         });
         reading
             .await
@@ -144,7 +144,7 @@ impl Daemon {
     /// Connects for an answer without an end. Without a sign of life its next line is an error: see [`Daemon::hangs`].
     pub(crate) fn follow(&self, request: Request) -> Result<rutter_api::Answer, Status> {
         let answer = connect(&self.socket, QUIET)?.call(request);
-        answer.map_err(|why| unreachable(&self.socket, &why))
+        answer.map_err(|why| unreachable(&self.socket, QUIET, &why))
     }
 
     /// Returns the status of a stream after this error if the daemon hangs. Otherwise it has closed the connection.
@@ -173,14 +173,18 @@ fn connect(socket: &Path, patience: Duration) -> Result<Client, Status> {
         client.set_patience(patience)?;
         Ok(client)
     });
-    client.map_err(|why| unreachable(socket, &why))
+    client.map_err(|why| unreachable(socket, patience, &why))
 }
 
-/// Reads all lines of an answer.
-fn collect(answer: rutter_api::Answer, refused: Code, socket: &Path) -> Result<Answer, Status> {
+/// Reads all lines of an answer. `failed` makes the status of a failed read.
+fn collect(
+    answer: rutter_api::Answer,
+    refused: Code,
+    failed: impl Fn(io::Error) -> Status,
+) -> Result<Answer, Status> {
     let mut lines = Vec::new();
     for line in answer {
-        match line.map_err(|why| unreachable(socket, &why))? {
+        match line.map_err(&failed)? {
             Line::Done(done) => return Ok(Answer { lines, done }),
             Line::Error { message, reason } => {
                 return Err(failure(&message, reason, refused, &lines));
@@ -221,10 +225,11 @@ pub(crate) fn failure(message: &str, reason: ErrorReason, refused: Code, rows: &
     Status::new(code, text)
 }
 
-fn unreachable(socket: &Path, why: &io::Error) -> Status {
+/// The status after a failed connection or read. A read that ends a call is late after as long as the call itself is: the
+/// client is told the same whichever of them ends first.
+fn unreachable(socket: &Path, patience: Duration, why: &io::Error) -> Status {
     if is_late(why) {
-        // The time of the call is over too: see `Daemon::answer`.
-        return Status::deadline_exceeded(format!("no answer at {}", socket.display()));
+        return Status::deadline_exceeded(silence(socket, patience));
     }
     Status::unavailable(format!("no daemon answers at {}: {why}", socket.display()))
 }
@@ -263,6 +268,14 @@ mod tests {
             assert!(text.contains("nothing for 100ms: it hangs"), "{text}");
         }
         std::fs::remove_file(&socket).unwrap();
+    }
+
+    #[test]
+    fn a_late_read_has_the_status_of_a_late_call() {
+        let late = io::Error::from(io::ErrorKind::WouldBlock);
+        let status = unreachable(Path::new("/s"), PATIENCE, &late);
+        assert_eq!(status.code(), Code::DeadlineExceeded);
+        assert_eq!(status.message(), silence(Path::new("/s"), PATIENCE));
     }
 
     #[tokio::test]
