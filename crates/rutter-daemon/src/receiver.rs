@@ -44,6 +44,8 @@ const SMALL_TURN: usize = 4_096;
 const SMALL_TURN_STEPS: usize = 2_048;
 /// The work of one message besides its routes: the attributes are parsed, compared and encoded.
 const STEPS_PER_MESSAGE: usize = 8;
+/// The octets of a message that take a step more.
+const OCTETS_PER_STEP: usize = 256;
 /// The steps after which a turn handles no more messages of neighbors that send much: about two milliseconds. A route is a
 /// step. More input waits for the next turns, in which the neighbors that send little come first.
 const MAX_STEPS: usize = 4 * 1024;
@@ -243,6 +245,7 @@ impl Receiver {
                 }
                 break;
             };
+            self.steps += len / OCTETS_PER_STEP;
             rest = &rest[len..];
         }
         let handled = input.len() - rest.len();

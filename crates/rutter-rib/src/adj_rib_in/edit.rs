@@ -1,6 +1,6 @@
 //! One change of one destination: puts the route in its place and records the change for the clients.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 
 use rutter_policy::RejectReason;
 use smallvec::SmallVec;
@@ -12,7 +12,7 @@ use crate::adj_rib_in::route::Route;
 use crate::adj_rib_in::shard::{Apply, Stored};
 use crate::adj_rib_in::table::{Destination, Id, Table, accepted};
 use crate::adj_rib_in::tally::{Admission, Limit, Tally};
-use crate::advertise::clients::Clients;
+use crate::advertise::clients::{COMPARISONS_PER_SORTED_ROUTE, Clients};
 use crate::advertise::export_view::Scope;
 use crate::advertise::fast_path::{BestTwo, is_plain};
 use crate::advertise::recorder::{Change, LiveClients, Recorder};
@@ -141,7 +141,9 @@ impl<K: Stored> Edit<'_, K> {
             true => Before::Nobody,
             false => before::<K>(destination.accepted(), shown, plain),
         };
-        let removed = swap(destination, &decision, (position, new), tally);
+        let counted = &self.clients.comparisons;
+        let change = (position, new, was_partial);
+        let removed = swap(destination, &decision, change, (tally, counted));
         let is_empty = destination.routes.is_empty();
         if concerns_clients {
             self.record_change(id, &before, removed.as_slice());
@@ -170,7 +172,7 @@ impl<K: Stored> Edit<'_, K> {
         let before: Keys = keys(self.table.get(id).accepted());
         let decision = self.with.topology.decision();
         let is_partial = decision.med_is_partial(self.table.get(id).accepted());
-        sort(self.table.get_mut(id), &decision);
+        sort(self.table.get_mut(id), &decision, &self.clients.comparisons);
         if is_partial || before != keys(self.table.get(id).accepted()) {
             self.record(id, &before, &[]);
             self.mirror(id);
@@ -291,7 +293,10 @@ pub(crate) fn record_for_live<K: Stored>(
     prefix: K,
     mut record: impl FnMut(Recorder<'_, K>),
 ) {
-    for live in &mut clients.live {
+    let Clients {
+        live, comparisons, ..
+    } = clients;
+    for live in live {
         let style = &live.group.style;
         if !style.families[K::FAMILY] {
             continue;
@@ -302,6 +307,7 @@ pub(crate) fn record_for_live<K: Stored>(
                 style,
                 family: K::FAMILY,
                 prefix: prefix.into(),
+                comparisons: Some(comparisons),
             },
             peers: &live.peers,
             count: live.count,
@@ -333,42 +339,40 @@ fn before<K: Stored>(accepted: &[Route], new: Option<&Route>, plain: bool) -> Be
     }
 }
 
-/// Removes the route at a position of a destination and inserts another.
+/// Removes the route at a position of a destination and inserts another. Sorts all where [`Decision::med_is_partial`] before
+/// or now, and counts the comparisons.
 #[inline(always)]
 pub(crate) fn swap<K>(
     destination: &mut Destination<K>,
     decision: &Decision<'_>,
-    (position, new): (Option<usize>, Option<Route>),
-    tally: &mut Tally,
+    (position, new, was_partial): (Option<usize>, Option<Route>, bool),
+    (tally, counted): (&mut Tally, &Cell<usize>),
 ) -> Option<Route> {
-    let was_partial = decision.med_is_partial(destination.accepted());
     let removed = position.map(|at| destination.routes.remove(at));
     tally.count(removed.as_ref(), -1);
     tally.count(new.as_ref(), 1);
-    if let Some(route) = new {
-        insert(destination, decision, route);
-    }
-    if was_partial {
-        sort(destination, decision);
+    let is_partial = new.is_some_and(|route| insert(destination, decision, route));
+    if was_partial || is_partial {
+        sort(destination, decision, counted);
     }
     removed
 }
 
-fn insert<K>(destination: &mut Destination<K>, decision: &Decision<'_>, route: Route) {
+/// Inserts a route. Returns whether all must be sorted.
+fn insert<K>(destination: &mut Destination<K>, decision: &Decision<'_>, route: Route) -> bool {
     if !route.is_accepted() {
         destination.routes.push(route);
-        return;
+        return false;
     }
     let end = destination.accepted().len();
     let place = decision.place(&destination.routes[..end], &route);
     destination.routes.insert(place, route);
-    if decision.med_is_partial(&destination.routes[..=end]) {
-        decision.sort(&mut destination.routes[..=end]);
-    }
+    decision.med_is_partial(&destination.routes[..=end])
 }
 
-fn sort<K>(destination: &mut Destination<K>, decision: &Decision<'_>) {
+fn sort<K>(destination: &mut Destination<K>, decision: &Decision<'_>, counted: &Cell<usize>) {
     let end = destination.accepted().len();
+    counted.set(counted.get() + end * COMPARISONS_PER_SORTED_ROUTE);
     decision.sort(&mut destination.routes[..end]);
 }
 

@@ -82,7 +82,10 @@ impl<'a, K: Stored> Edit<'a, K> {
             };
             concerns_clients |= new.as_ref().is_some_and(Route::is_accepted);
             let destination = self.table.get_mut(id);
-            let removed = swap(destination, &decision, (position, new), &mut tally);
+            let counted = (&mut tally, &self.clients.comparisons);
+            let was_partial = decision.med_is_partial(destination.accepted());
+            let change = (position, new, was_partial);
+            let removed = swap(destination, &decision, change, counted);
             concerns_clients |= removed.as_ref().is_some_and(Route::is_accepted);
             removed_routes.extend(removed);
             with.count::<K>(tally);

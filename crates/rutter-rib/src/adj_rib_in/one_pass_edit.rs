@@ -4,6 +4,8 @@
 //! changes would cost n² steps. Here n changes of m routes cost O((n + m) log (n + m)), and the clients receive one
 //! difference.
 
+use std::cell::Cell;
+
 use rutter_policy::RejectReason;
 
 use crate::PeerId;
@@ -14,6 +16,7 @@ use crate::adj_rib_in::route::Route;
 use crate::adj_rib_in::shard::Stored;
 use crate::adj_rib_in::table::Id;
 use crate::adj_rib_in::tally::{Admission, Limit, Tally};
+use crate::advertise::clients::COMPARISONS_PER_SORTED_ROUTE;
 use crate::decision::{Decision, Process};
 
 /// A destination from which more changes than this are made at once, or which has more routes, is edited in one pass.
@@ -44,7 +47,8 @@ impl<K: Stored> Edit<'_, K> {
             is_refreshed,
             ..
         } = pass;
-        let routes = in_order(&decision, accepted, rejected);
+        let counted = &self.clients.comparisons;
+        let routes = in_order(&decision, accepted, rejected, counted);
         let is_empty = routes.is_empty();
         self.table.get_mut(id).routes = routes.into();
         if is_shown {
@@ -216,9 +220,16 @@ impl Pass {
     }
 }
 
-/// The accepted routes in the order of the decision process, then the rejected ones.
-fn in_order(decision: &Decision<'_>, mut accepted: Vec<Route>, rejected: Vec<Route>) -> Vec<Route> {
+/// The accepted routes in the order of the decision process, then the rejected ones. Counts the comparisons of the pass.
+fn in_order(
+    decision: &Decision<'_>,
+    mut accepted: Vec<Route>,
+    rejected: Vec<Route>,
+    counted: &Cell<usize>,
+) -> Vec<Route> {
+    counted.set(counted.get() + accepted.len() + rejected.len());
     if decision.med_is_partial(&accepted) {
+        counted.set(counted.get() + accepted.len() * COMPARISONS_PER_SORTED_ROUTE);
         decision.sort(&mut accepted);
     } else {
         // Most are in order already.

@@ -163,16 +163,13 @@ impl<'a> Slice<'a> {
 pub(crate) const MAX_VISITED: Id = 8 * 1024;
 /// The routes that a slice visits, but for those of its last destination: a peer chooses the number of paths of a prefix.
 pub(crate) const MAX_VISITED_ROUTES: usize = 8 * MAX_VISITED as usize;
-/// The other routes of a destination that cost as much as one operation, about half a microsecond: a change compares them and
-/// what clients are sent of them.
-pub(crate) const ROUTES_PER_STEP: usize = 2;
-/// The steps for each of them where MULTI_EXIT_DISC may matter: they are sorted, and each client's best one is found.
-const STEPS_WITH_MED: usize = 2;
-/// The operations after which a commit looks again at the attributes that clients must be sent, while these are short.
+/// The operations after which a commit looks again at the work beyond its operations, while there is little.
 const OPS_BETWEEN_LOOKS: usize = 16;
 const FEW_OCTETS: usize = 16 * 1024;
 /// A commit of a limited number of steps takes so many plain operations for each: they are seldom split.
 const OPS_PER_STEP: usize = 2;
+/// The groups of clients for which a plain change is recorded in the time of a step.
+const GROUPS_PER_STEP: usize = 8;
 
 /// The outcome of operations on a shard.
 #[derive(Clone, Debug, Default)]
@@ -196,6 +193,8 @@ impl Applied {
 /// The routes that a slice edits before it releases the shard's lock for waiting threads. Each edit is recorded for
 /// the clients, which takes long where there are many.
 pub(crate) const MAX_EDITS: usize = 256;
+/// The steps beyond one for each that the edits of a slice take, but for those of its last destination: half a millisecond.
+pub(crate) const MAX_MORE_STEPS: usize = 1_024;
 
 impl Shard {
     pub fn new(
@@ -223,15 +222,22 @@ impl Shard {
     pub fn apply<K: Stored>(
         &mut self,
         with: &Apply<'_>,
-        ops: (&[Op<K>], &[AttrSet]),
+        (ops, sets): (&[Op<K>], &[AttrSet]),
         max_steps: usize,
     ) -> Applied {
-        match self.watch.clone() {
+        let for_groups = self.clients.live.len() / GROUPS_PER_STEP;
+        let max_ops = max_steps.saturating_mul(OPS_PER_STEP);
+        let max_ops = max_ops.div_ceil(1 + for_groups);
+        let ops = (&ops[..ops.len().min(max_ops)], sets);
+        let mut applied = match self.watch.clone() {
             None => self.apply_watched(with, ops, max_steps, Unwatched),
             Some(log) => self.apply_watched(with, ops, max_steps, &*log),
-        }
+        };
+        applied.more_steps += applied.ops * for_groups;
+        applied
     }
 
+    #[inline(never)]
     fn apply_watched<K: Stored, W: Watch>(
         &mut self,
         with: &Apply<'_>,
@@ -239,7 +245,6 @@ impl Shard {
         max_steps: usize,
         watch: W,
     ) -> Applied {
-        let ops = &ops[..ops.len().min(max_steps.saturating_mul(OPS_PER_STEP))];
         let mut applied = Applied {
             ops: ops.len(),
             ..Applied::default()
@@ -257,15 +262,11 @@ impl Shard {
         let mut next_look = 1;
         for (index, (op, found)) in ops.iter().zip(found).enumerate() {
             if index == next_look {
-                let octets = clients.pending_octets();
-                if applied.more_steps + OctetCount::steps(octets) >= max_steps {
+                let Some(ops) = ops_until_look(clients, &mut applied.more_steps, max_steps) else {
                     applied.ops = index;
                     break;
-                }
-                next_look += match octets < FEW_OCTETS {
-                    true => OPS_BETWEEN_LOOKS,
-                    false => 1,
                 };
+                next_look += ops;
             }
             let id = match still_valid(table, found, op.prefix) {
                 Some(id) => id,
@@ -292,18 +293,15 @@ impl Shard {
                     Err(route) => new = Some(route),
                 }
             }
-            let held = edit.table.get(id).routes.len();
-            if held > FEW_ROUTES {
+            if edit.table.get(id).routes.len() > FEW_ROUTES {
                 deferred.push((id, index as u32));
                 continue;
-            }
-            if op.state.has_med() && held > 2 {
-                applied.more_steps += held * STEPS_WITH_MED;
             }
             edit.replace(id, (with.peer, op.path_id), new, &limit, &mut tally);
             watch.after(before, with.topology, edit.table);
         }
         with.count::<K>(tally);
+        applied.more_steps += self.clients.take_steps();
         if !deferred.is_empty() {
             self.apply_deferred(
                 with,
@@ -351,9 +349,9 @@ impl Shard {
                 ((with.peer, op.path_id), op.route(with.peer, sets))
             };
             let id = together[0].0;
-            applied.more_steps += steps_of_change(&edit.table.get(id).routes);
             let before = watch.before(edit.table, id);
             edit.replace_all(id, together.iter().map(change).collect());
+            applied.more_steps += edit.clients.take_steps();
             watch.after(before, with.topology, edit.table);
         }
         applied.left.sort_unstable();
@@ -384,9 +382,10 @@ impl Shard {
         let (table, clients) = K::split(self);
         let end = table.id_end().min(slice.from + MAX_VISITED);
         let mut id = slice.from;
-        let mut octets = 0;
+        let (mut octets, mut steps) = (0, 0);
         while id < end
             && edited < MAX_EDITS
+            && steps < MAX_MORE_STEPS
             && visited < MAX_VISITED_ROUTES
             && slice.read.get() + octets < SLICE_OCTETS
         {
@@ -412,6 +411,7 @@ impl Shard {
                 edit.apply(id, edits);
                 watch.after(before, slice.topology, edit.table);
                 octets = clients.pending_octets();
+                steps += clients.take_steps();
             }
             id += 1;
         }
@@ -449,12 +449,18 @@ impl Shard {
     }
 }
 
-/// The steps of a change of a destination with many routes.
-fn steps_of_change(routes: &[Route]) -> usize {
-    let has_med = State::classes_with_med(routes.iter().map(|route| route.state)) != 0;
-    match has_med {
-        true => routes.len() * STEPS_WITH_MED,
-        false => routes.len() / ROUTES_PER_STEP,
+/// Adds the steps that operations took so far beyond one for each. Returns the number of operations before the next look, `None`
+/// if the steps are used up.
+#[inline(always)]
+fn ops_until_look(clients: &Clients, more_steps: &mut usize, max_steps: usize) -> Option<usize> {
+    let (steps, octets) = (clients.take_steps(), clients.pending_octets());
+    *more_steps += steps;
+    if *more_steps + OctetCount::steps(octets) >= max_steps {
+        return None;
+    }
+    match steps < OPS_BETWEEN_LOOKS && octets < FEW_OCTETS {
+        true => Some(OPS_BETWEEN_LOOKS),
+        false => Some(1),
     }
 }
 

@@ -162,6 +162,11 @@ impl Audience {
         }
     }
 
+    /// The number of distinct modifications.
+    pub fn modification_count(&self) -> usize {
+        self.modifications.len()
+    }
+
     /// The modification of the route for one peer.
     pub fn modification(&self, peer: PeerId) -> Modification {
         self.modifications

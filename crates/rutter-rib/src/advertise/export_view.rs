@@ -4,7 +4,7 @@
 //! catch-up sends a whole view. A changed export policy compares the views of two policies, and `explain` names the
 //! reasons. The fast path of a plain exchange is a special case: its tests prove that it agrees.
 
-use std::borrow::Borrow;
+use std::cell::Cell;
 use std::fmt;
 
 use rutter_net::{Family, Prefix};
@@ -17,8 +17,8 @@ use crate::advertise::audience::{Audience, Modification};
 use crate::advertise::audiences::EVERYONE;
 use crate::advertise::encode::Style;
 use crate::advertise::export_filter::Export;
+use crate::advertise::first_paths::{first_paths, first_paths_by_med};
 use crate::advertise::recorder::with_route_state;
-use crate::decision::Process;
 use crate::peer_set::PeerSet;
 use crate::topology::Topology;
 
@@ -44,6 +44,7 @@ impl<'a> GroupScope<'a> {
             style: self.style,
             family: prefix.family(),
             prefix,
+            comparisons: None,
         }
     }
 }
@@ -56,6 +57,9 @@ pub(crate) struct Scope<'a> {
     pub family: Family,
     /// The destination, for export filters.
     pub prefix: Prefix,
+    /// Counts the comparisons for views, where a neighbor's change asks for them: see
+    /// [`crate::advertise::clients::Clients::take_steps`].
+    pub comparisons: Option<&'a Cell<usize>>,
 }
 
 /// The export policy that a view follows.
@@ -136,7 +140,6 @@ pub(crate) trait ClientSet: Clone + Default {
     fn and(self, other: &Self) -> Self;
     fn minus(self, other: &Self) -> Self;
     fn extend(&mut self, other: &Self);
-    fn iter(&self) -> impl Iterator<Item = PeerId> + '_;
     /// The clients among these that may receive a route.
     fn recipients(&self, scope: &Scope<'_>, rules: Rules, route: &Route) -> Self;
 }
@@ -160,10 +163,6 @@ impl ClientSet for PeerSet {
 
     fn extend(&mut self, other: &Self) {
         PeerSet::extend(self, other);
-    }
-
-    fn iter(&self) -> impl Iterator<Item = PeerId> + '_ {
-        PeerSet::iter(self)
     }
 
     fn recipients(&self, scope: &Scope<'_>, rules: Rules, route: &Route) -> Self {
@@ -200,10 +199,6 @@ impl ClientSet for OneClient {
         self.0 = self.0.or(other.0);
     }
 
-    fn iter(&self) -> impl Iterator<Item = PeerId> + '_ {
-        self.0.iter().copied()
-    }
-
     fn recipients(&self, scope: &Scope<'_>, rules: Rules, route: &Route) -> Self {
         let receives = |client: &PeerId| scope.withheld(rules, route, *client).is_none();
         OneClient(self.0.filter(receives))
@@ -211,6 +206,13 @@ impl ClientSet for OneClient {
 }
 
 impl Scope<'_> {
+    /// Counts operations on sets of clients, and comparisons of routes.
+    pub fn count_comparisons(&self, comparisons: usize) {
+        if let Some(counted) = self.comparisons {
+            counted.set(counted.get() + comparisons);
+        }
+    }
+
     /// Returns whether the group's sessions can carry a route at all.
     pub fn carries(&self, route: &Route) -> bool {
         self.style.families[self.family] && self.style.can_carry(self.family, &route.attrs)
@@ -339,17 +341,6 @@ impl Scope<'_> {
         }
     }
 
-    /// Returns whether two routes are surely for the same clients, as most of one sender are.
-    fn have_same_recipients(&self, a: &Route, b: &Route) -> bool {
-        let topology = self.topology;
-        a.peer == b.peer
-            && topology.export_transition.is_none()
-            && self.style.filter.is_none()
-            && a.attrs.audience() == b.attrs.audience()
-            && topology.has_otc(a) == topology.has_otc(b)
-            && self.carries(a) == self.carries(b)
-    }
-
     /// The audience of a route; `None` for everybody.
     pub fn audience(&self, rules: Rules, route: &Route) -> Option<&Audience> {
         let transition = self.topology.export_transition.as_ref();
@@ -375,11 +366,10 @@ pub(crate) fn export_view<'r, C: ClientSet>(
     if max_paths == usize::MAX {
         return every_path(scope, rules, routes, clients);
     }
-    let med_is_partial = scope.topology.decision().med_is_partial(routes);
-    if max_paths == 1 && !med_is_partial {
-        best_path(scope, rules, routes, clients)
+    if scope.topology.decision().med_is_partial(routes) {
+        first_paths_by_med(scope, rules, routes, clients, max_paths)
     } else {
-        client_by_client(scope, rules, routes, clients, (max_paths, med_is_partial))
+        first_paths(scope, rules, routes, clients, max_paths)
     }
 }
 
@@ -390,123 +380,16 @@ pub(crate) fn every_path<'r, C: ClientSet>(
     routes: &[&'r Route],
     clients: &C,
 ) -> ExportView<'r, C> {
+    scope.count_comparisons(routes.len());
     let recipients = |route: &&'r Route| (*route, clients.recipients(scope, rules, route));
     let view = routes.iter().map(recipients);
     view.filter(|(_, to)| !to.is_empty()).collect()
 }
 
-/// The first route that each client may receive. The recipients of a route are removed before the next is tried:
-/// two or three operations on sets, whatever the number of clients.
-fn best_path<'r, C: ClientSet>(
-    scope: &Scope<'_>,
-    rules: Rules,
-    routes: &[&'r Route],
-    clients: &C,
-) -> ExportView<'r, C> {
-    let mut unserved = clients.clone();
-    let mut view = SmallVec::new();
-    for route in routes {
-        let to = unserved.recipients(scope, rules, route);
-        if to.is_empty() {
-            continue;
-        }
-        unserved = unserved.minus(&to);
-        view.push((*route, to));
-        if unserved.is_empty() {
-            break;
-        }
-    }
-    view
-}
-
-/// The best few paths of each client. Where MULTI_EXIT_DISC makes the order depend on the routes that a client may
-/// receive, these are sorted separately, once for all clients that may receive the same routes.
-fn client_by_client<'r, C: ClientSet>(
-    scope: &Scope<'_>,
-    rules: Rules,
-    routes: &[&'r Route],
-    clients: &C,
-    (max_paths, med_is_partial): (usize, bool),
-) -> ExportView<'r, C> {
-    let decision = scope.topology.decision();
-    let mut recipients = vec![C::default(); routes.len()];
-    for (client, alike) in clients_alike(scope, rules, routes, clients) {
-        let may_receive = |at: &usize| scope.withheld(rules, routes[*at], client).is_none();
-        let visible = (0..routes.len()).filter(may_receive);
-        let mut add = |at: usize| recipients[at].extend(&alike);
-        if !med_is_partial {
-            visible.take(max_paths).for_each(add);
-            continue;
-        }
-        let mut visible: SmallVec<[Numbered<'r>; 4]> = visible
-            .map(|at| Numbered {
-                route: routes[at],
-                at,
-            })
-            .collect();
-        if max_paths == 1 {
-            let best = decision.best(&visible);
-            best.into_iter().for_each(|best| add(visible[best].at));
-        } else {
-            decision.sort(&mut visible);
-            let first = visible.iter().take(max_paths);
-            first.for_each(|numbered| add(numbered.at));
-        }
-    }
-    let view = routes.iter().copied().zip(recipients);
-    view.filter(|(_, to)| !to.is_empty()).collect()
-}
-
-/// A route with its place among those of its destination.
-struct Numbered<'r> {
-    route: &'r Route,
-    at: usize,
-}
-
-impl Borrow<Route> for Numbered<'_> {
-    fn borrow(&self) -> &Route {
-        self.route
-    }
-}
-
-/// Divides clients into sets that may receive the same of these routes, each with one of its clients. A peer chooses the
-/// number of routes; the number of sets depends on their senders and audiences.
-fn clients_alike<C: ClientSet>(
-    scope: &Scope<'_>,
-    rules: Rules,
-    routes: &[&Route],
-    clients: &C,
-) -> Vec<(PeerId, C)> {
-    let mut sets = vec![clients.clone()];
-    let mut last: Option<&Route> = None;
-    for route in routes {
-        if last.is_some_and(|last| scope.have_same_recipients(last, route)) {
-            continue;
-        }
-        last = Some(route);
-        let recipients = clients.recipients(scope, rules, route);
-        let mut others = Vec::new();
-        for set in &mut sets {
-            let inside = set.clone().and(&recipients);
-            let outside = std::mem::take(set).minus(&recipients);
-            if inside.is_empty() {
-                *set = outside;
-            } else {
-                *set = inside;
-                others.extend(Some(outside).filter(|set| !set.is_empty()));
-            }
-        }
-        sets.append(&mut others);
-    }
-    let with_one = |set: C| {
-        let one = set.iter().next()?;
-        Some((one, set))
-    };
-    sets.into_iter().filter_map(with_one).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use proptest::prelude::*;
     use rutter_net::PerFamily;
     use rutter_policy::Role;
@@ -514,6 +397,7 @@ mod tests {
     use super::*;
     use crate::PeerKind;
     use crate::advertise::test_support::{Exchange, plain_style, test_prefix};
+    use crate::decision::Process;
 
     const NEIGHBORS: [(PeerKind, Option<Role>); 8] = [
         (PeerKind::RouteServerClient, None),
@@ -553,8 +437,10 @@ mod tests {
                 style: &style,
                 family: Family::Ipv4Unicast,
                 prefix: test_prefix(),
+                comparisons: None,
             };
-            let all: Vec<Route> = routes.into_iter().map(|(p, s, id)| exchange.route(p, s, id)).collect();
+            let paths: BTreeMap<_, _> = routes.into_iter().map(|(p, s, id)| ((p, id), s)).collect();
+            let all: Vec<Route> = paths.into_iter().map(|((p, id), s)| exchange.route(p, s, id)).collect();
             let mut candidates: Vec<&Route> = all.iter().collect();
             exchange.topology.decision().sort(&mut candidates);
             let clients: PeerSet = (0..NEIGHBORS.len() as u16).map(PeerId).collect();
@@ -576,7 +462,14 @@ mod tests {
                 let mut alone: Vec<*const Route> = alone.iter().map(|(route, _)| &raw const **route).collect();
                 of_many.sort();
                 alone.sort();
-                prop_assert_eq!(of_many, alone);
+                prop_assert_eq!(&of_many, &alone);
+                let may_receive = |route: &&&Route| scope.withheld(Rules::Present, route, client).is_none();
+                let mut visible: Vec<&Route> = candidates.iter().filter(may_receive).copied().collect();
+                exchange.topology.decision().sort(&mut visible);
+                let first = visible.into_iter().take(scope.max_paths());
+                let mut first: Vec<*const Route> = first.map(|route| &raw const *route).collect();
+                first.sort();
+                prop_assert_eq!(first, alone);
             }
         }
     }

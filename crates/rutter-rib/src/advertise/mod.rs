@@ -11,6 +11,7 @@ pub(crate) mod encode;
 pub(crate) mod export_filter;
 pub(crate) mod export_view;
 pub(crate) mod fast_path;
+pub(crate) mod first_paths;
 pub(crate) mod group;
 pub(crate) mod lines;
 pub(crate) mod log;

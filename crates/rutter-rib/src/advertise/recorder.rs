@@ -169,6 +169,8 @@ impl<'a, K: Copy> Recorder<'a, K> {
         }
         let audience = self.live.scope.topology.audiences.of(&route.attrs);
         let changes = self.live.scope.changes_by_filter(route);
+        let scope = &self.live.scope;
+        scope.count_comparisons(1 + audience.modification_count());
         audience.split_by_modification(to, |modification, part| {
             let modification = Modification {
                 changes,

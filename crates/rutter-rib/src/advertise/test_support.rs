@@ -81,6 +81,7 @@ impl Exchange {
 pub fn live<'a>(exchange: &'a Exchange, style: &'a Style, clients: &'a PeerSet) -> LiveClients<'a> {
     LiveClients {
         scope: Scope {
+            comparisons: None,
             topology: &exchange.topology,
             style,
             family: Family::Ipv4Unicast,

@@ -13,7 +13,7 @@ use crate::adj_rib_in::attr_set::AttrSet;
 use crate::adj_rib_in::edit::{keys, record_for_live};
 use crate::adj_rib_in::route::Route;
 use crate::adj_rib_in::shard::{
-    MAX_EDITS, MAX_VISITED, MAX_VISITED_ROUTES, ROUTES_PER_STEP, Shard, Stored,
+    MAX_EDITS, MAX_MORE_STEPS, MAX_VISITED, MAX_VISITED_ROUTES, Shard, Stored,
 };
 use crate::adj_rib_in::table::Id;
 use crate::adj_rib_in::verdict::ClassId;
@@ -169,14 +169,15 @@ impl Shard {
         let (mut visited, mut steps, mut octets) = (0, 0, 0);
         while id < slice_end
             && visited < MAX_VISITED_ROUTES
-            && steps < MAX_EDITS
+            && edited < MAX_EDITS
+            && steps < MAX_MORE_STEPS
             && octets < SLICE_OCTETS
         {
             let routes = self.accepted::<K>(id);
             visited += routes.len();
             if differing.any_of(routes) {
-                steps += 1 + routes.len() / ROUTES_PER_STEP;
                 self.readvertise::<K>(topology, id);
+                steps += self.clients.take_steps();
                 octets = self.clients.pending_octets();
                 edited += 1;
             }

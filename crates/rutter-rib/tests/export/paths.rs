@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rutter_net::{Family, Ipv4Prefix, PerFamily};
 use rutter_policy::RejectReason;
 use rutter_rib::*;
+use rutter_wire::attr::code;
 use rutter_wire::{nlri, update};
 
 use crate::lab::*;
@@ -131,6 +132,106 @@ fn changes_of_crowded_prefixes_take_more_steps() {
     assert!(commit_with_med(8, 5..=5, "20.1.0.0/24") > of_one);
     commit_with_med(7, 1..=10, "20.2.0.0/24");
     assert!(commit_with_med(8, 5..=5, "20.2.0.0/24") > 0);
+    // The route that comes or goes may have none.
+    let bodies = [
+        path_announcement(&Block::new(&[1, 7]).0, 11, "20.2.0.0/24"),
+        path_withdrawal(11, "20.2.0.0/24"),
+    ];
+    for body in bodies {
+        lab.batch.push(&lab.rib, PeerId(0), &body, 0);
+        assert!(lab.rib.commit(&mut lab.batch) > 0);
+    }
+}
+
+/// Adds clients that are sent four paths, each in a group of its own if so.
+fn add_clients(lab: &mut Lab, count: u8, are_alike: bool, add_path: bool) {
+    for number in 2..2 + count {
+        let mut client = neighbor(number, PeerKind::RouteServerClient, u32::from(number));
+        client.add_path_limit = 4;
+        lab.add(client, |session| {
+            session.families = PerFamily::both(Some(FamilyInfo {
+                add_path_send: add_path,
+                ..FamilyInfo::default()
+            }));
+            if !are_alike {
+                session.max_message_len = 4_096 + usize::from(number);
+            }
+        });
+    }
+}
+
+/// The communities of routes decide for how many sets of clients a change is computed.
+#[test]
+fn changes_for_many_sets_of_clients_take_more_steps() {
+    let steps_with = |add_path: bool, audiences: bool| {
+        let mut lab = with_paths();
+        add_clients(&mut lab, 100, true, add_path);
+        for id in 1..=14_u32 {
+            let mut block = Block::new(&[1, 7]);
+            if audiences {
+                let not_to = (2..102).filter(|peer| (peer * 7 + id * id) % 13 < 6);
+                let communities: Vec<u8> = not_to.flat_map(u32::to_be_bytes).collect();
+                block = block.with(0xc0, code::COMMUNITIES, &communities);
+            }
+            let body = path_announcement(&block.0, id, "20.0.0.0/24");
+            lab.batch.push(&lab.rib, PeerId(0), &body, 0);
+            lab.rib.commit(&mut lab.batch);
+        }
+        let body = path_announcement(&Block::new(&[1, 8]).0, 1, "20.0.0.0/24");
+        lab.batch.push(&lab.rib, PeerId(0), &body, 0);
+        lab.rib.commit(&mut lab.batch)
+    };
+    assert_eq!(steps_with(false, false), 0);
+    let (best, few) = (steps_with(false, true), steps_with(true, true));
+    assert!(best > 0 && few > best, "{best}, {few}");
+}
+
+/// The routes of one neighbor are removed beside many paths of another, which are sorted for each of them.
+#[test]
+fn few_routes_of_crowded_prefixes_are_removed_at_once() {
+    let mut lab = with_paths();
+    lab.add(neighbor(2, PeerKind::RouteServerClient, 2), |_| {});
+    let prefix = |number: u32| format!("20.0.{number}.0/24");
+    for number in 0..100 {
+        for id in 1..=100_u32 {
+            let block = Block::new(&[1, 7]).with(0x80, 4, &id.to_be_bytes()).0;
+            let body = path_announcement(&block, id, &prefix(number));
+            lab.batch.push(&lab.rib, PeerId(0), &body, 0);
+        }
+        lab.rib.commit(&mut lab.batch);
+        lab.announce(1, &Block::new(&[2, 7]).0, &prefix(number));
+    }
+    let mut sweeper = Sweeper::default();
+    let retain = PerFamily::both(Retain::Nothing);
+    lab.rib.end_session(PeerId(1), retain, &mut sweeper);
+    let mut steps = 0;
+    while !sweeper.is_idle() {
+        let before = lab.rib.changes();
+        sweeper.step(&lab.rib);
+        lab.rib.flush();
+        let changes = lab.rib.changes() - before;
+        assert!(changes < 20, "{changes} in a step");
+        steps += usize::from(changes > 0);
+    }
+    assert!((6..100).contains(&steps), "{steps}");
+}
+
+#[test]
+fn changes_for_many_groups_of_clients_take_more_steps() {
+    let mut lab = with_paths();
+    add_clients(&mut lab, 64, false, false);
+    let announce = |lab: &mut Lab| {
+        for number in 0..200 {
+            let prefix = format!("20.0.{number}.0/24");
+            let body = path_announcement(&Block::new(&[1, 7]).0, 1, &prefix);
+            lab.batch.push(&lab.rib, PeerId(0), &body, 0);
+        }
+    };
+    announce(&mut lab);
+    assert!(lab.rib.commit(&mut lab.batch) >= 8 * 200);
+    announce(&mut lab);
+    lab.rib.commit_some(&mut lab.batch, 90);
+    assert!((160..200).contains(&lab.batch.len()), "{}", lab.batch.len());
 }
 
 /// A withdrawal of five octets has another route take the place of the withdrawn one, with attributes of any length.
