@@ -113,6 +113,11 @@ impl AllStreams {
     pub fn most_keep_up(self) -> bool {
         self.clients <= 2 || 2 * self.backlogged < self.clients
     }
+
+    /// More than half of several clients have no backlog: the others are slow, whatever the machine does.
+    pub fn surely_keep_up(self) -> bool {
+        self.clients >= MANY_CLIENTS && 2 * self.backlogged < self.clients
+    }
 }
 
 impl Rib {

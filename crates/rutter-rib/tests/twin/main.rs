@@ -531,6 +531,27 @@ fn slow_clients_of_a_group_of_their_own_leave_the_log_before_it_is_full() {
     assert!(held(SLOW[0]).eq(held(1)));
 }
 
+/// The log could be full long before a client counts as slow: one neighbor sends much that only this client is sent.
+#[test]
+fn a_client_that_stops_reading_leaves_a_log_that_grows_fast() {
+    let mut world = World::new(8, 1, LONG_LOG);
+    (0..8).for_each(|peer| world.up(peer, false));
+    world.settle();
+    let prefixes = many_prefixes();
+    for round in 0..40 {
+        for part in 0..12 {
+            world.announce_many(0, &prefixes, &attrs_of_round(12 * round + part));
+        }
+        (0..7).for_each(|peer| world.drain(peer));
+        (0..10).for_each(|_| world.check_lags(2));
+        assert!(!world.rib.congested(), "input waits in round {round}");
+    }
+    assert!(world.rib.demotions() >= 1);
+    world.settle();
+    let held = [1, 7].map(|peer: usize| &world.clients[peer].as_ref().unwrap().held);
+    assert_eq!(held[0], held[1]);
+}
+
 /// The other one keeps up, but in another group.
 #[test]
 fn the_slow_one_of_two_clients_does_not_set_the_pace_of_the_input() {

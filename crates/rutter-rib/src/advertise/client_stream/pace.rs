@@ -25,7 +25,8 @@ const FAR_BEHIND: usize = 4;
 const BACKLOG: usize = 64;
 /// Observations of a client's pace expire after a pause of this length.
 const FORGET_MS: u64 = 1_000;
-/// A slow client leaves the log after this long. Bursts of a busy machine pass sooner.
+/// A slow client leaves the log after this long: bursts of a busy machine pass sooner. Where the log is nearly full and most
+/// clients have no backlog it leaves at once. Otherwise a neighbor could fill the log meanwhile, and all input would wait.
 const SLOW_MS: u64 = 250;
 /// Where many clients are slow, the machine is slow. They share the log for so long, and input waits when it is full.
 const PATIENCE_MS: u64 = 10_000;
@@ -62,7 +63,9 @@ impl ClientStream {
         };
         self.group.set_slow(Some(since));
         let slow_ms = now_ms.saturating_sub(since);
-        if slow_ms >= patience || !is_the_machine && slow_ms >= SLOW_MS {
+        let is_nearly_full = self.group.retained() > rib.log_limit / 4 * 3;
+        let is_slow = slow_ms >= SLOW_MS || is_nearly_full && all.surely_keep_up();
+        if slow_ms >= patience || !is_the_machine && is_slow {
             self.group.set_slow(None);
             self.leave_log(rib);
             if let Phase::Leaving { until } = self.phase {
