@@ -100,7 +100,8 @@ impl RoundCheck {
             change.is_difference || is_lagging,
             "client {index} received {prefix} as it held it"
         );
-        if !self.touched.contains(&prefix) {
+        // Where it stopped inside the log, it may have read the last change.
+        if change.is_difference && !self.touched.contains(&prefix) {
             let due = self.due[index].get_mut(&prefix).filter(|due| **due > 0);
             let due = due.unwrap_or_else(|| {
                 panic!("client {index} received {prefix}, whose best route stayed")
