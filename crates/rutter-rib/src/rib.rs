@@ -214,8 +214,8 @@ impl Rib {
     }
 
     /// Applies a batch to the shards and empties it. Returns the steps beyond one for each route: a peer can send many paths
-    /// of each prefix, and a change of one costs a step for some of the others. With a short message it can have long attributes
-    /// of other routes sent to clients.
+    /// of each prefix, and a change of one costs a step for some of the others. Communities decide how many sets of clients are
+    /// computed. With a short message it can have long attributes of other routes sent to clients.
     pub fn commit(&self, batch: &mut Batch) -> usize {
         self.commit_some(batch, usize::MAX)
     }

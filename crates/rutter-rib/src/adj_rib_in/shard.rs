@@ -178,8 +178,8 @@ pub(crate) struct Applied {
     pub ops: usize,
     /// The indices of operations among these that are left: their destinations have many routes.
     pub left: Vec<u32>,
-    /// The steps beyond one for each: destinations with many routes cost more, and so do long attributes that clients are
-    /// sent.
+    /// The steps beyond one for each: destinations with many routes cost more, and so do many sets and groups of clients, and
+    /// long attributes that clients are sent.
     pub more_steps: usize,
 }
 
@@ -233,7 +233,7 @@ impl Shard {
             None => self.apply_watched(with, ops, max_steps, Unwatched),
             Some(log) => self.apply_watched(with, ops, max_steps, &*log),
         };
-        applied.more_steps += applied.ops * for_groups;
+        applied.more_steps += applied.count() * for_groups;
         applied
     }
 

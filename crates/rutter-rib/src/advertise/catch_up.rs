@@ -79,17 +79,20 @@ impl CatchUp {
         self.former.as_deref()
     }
 
-    /// Remembers the paths of a destination that changes: the client may hold them.
-    pub fn remember_paths(&mut self, family: Family, id: Id, before: &[(PeerId, u32)]) {
-        if let Some(held) = &mut self.remembered_paths[family] {
-            let held = held.entry(id).or_default();
-            if !std::mem::replace(&mut held.is_complete, true) {
-                let sent = before
-                    .iter()
-                    .map(|(peer, path_id)| path_id_of(*peer, *path_id));
-                sent.for_each(|path| held.add(path));
-            }
+    /// Remembers the paths of a destination that changes: the client may hold them. Returns the number of paths that were read.
+    pub fn remember_paths(&mut self, family: Family, id: Id, before: &[(PeerId, u32)]) -> usize {
+        let Some(held) = &mut self.remembered_paths[family] else {
+            return 0;
+        };
+        let held = held.entry(id).or_default();
+        if std::mem::replace(&mut held.is_complete, true) {
+            return 0;
         }
+        let sent = before
+            .iter()
+            .map(|(peer, path_id)| path_id_of(*peer, *path_id));
+        sent.for_each(|path| held.add(path));
+        before.len()
     }
 
     /// Remembers a path by its identifier as sent: an unsent message had it.

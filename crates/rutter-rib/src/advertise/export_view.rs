@@ -57,8 +57,8 @@ pub(crate) struct Scope<'a> {
     pub family: Family,
     /// The destination, for export filters.
     pub prefix: Prefix,
-    /// Counts the comparisons for views, where a neighbor's change asks for them: see
-    /// [`crate::advertise::clients::Clients::take_steps`].
+    /// Counts the comparisons for views in edits of the table, see [`crate::advertise::clients::Clients::take_steps`]. `None`
+    /// for readers.
     pub comparisons: Option<&'a Cell<usize>>,
 }
 
@@ -412,8 +412,8 @@ mod tests {
 
     /// Peer, attribute set and path identifier of each route.
     fn routes() -> impl Strategy<Value = Vec<(u16, usize, u32)>> {
-        let route = (0..NEIGHBORS.len() as u16, 0..7_usize, 0..3_u32);
-        proptest::collection::vec(route, 0..7)
+        let route = (0..NEIGHBORS.len() as u16, 0..10_usize, 0..3_u32);
+        proptest::collection::vec(route, 0..13)
     }
 
     proptest! {
@@ -422,7 +422,7 @@ mod tests {
         fn the_view_of_many_clients_is_that_of_each(
             routes in routes(),
             add_path in any::<bool>(),
-            add_path_limit in 0..4_u16,
+            add_path_limit in 0..7_u16,
             extended_next_hop in any::<bool>(),
         ) {
             let exchange = Exchange::new(&NEIGHBORS);

@@ -16,7 +16,8 @@ use crate::decision::{Decision, Process};
 const COMPARISONS_PER_CHOICE: usize = 4;
 
 /// The routes where MULTI_EXIT_DISC leaves one order for all clients. The recipients of a route who have all their paths are
-/// removed before the next is tried. O(routes · `max_paths`) operations, but one or two routes serve most clients.
+/// removed before the next is tried. O(routes · `max_paths`) operations, but with `max_paths` of 1 one or two routes serve most
+/// clients.
 pub(crate) fn first_paths<'r, C: ClientSet>(
     scope: &Scope<'_>,
     rules: Rules,
@@ -55,6 +56,9 @@ fn count_path<C: ClientSet>(with_paths: &mut SmallVec<[C; 4]>, to: C, max_paths:
     let mut served = C::default();
     // From the most paths down, so that each client moves once.
     for at in (0..with_paths.len()).rev() {
+        if with_paths[at].is_empty() {
+            continue;
+        }
         let moved = with_paths[at].clone().and(&first);
         if moved.is_empty() {
             continue;
@@ -159,7 +163,6 @@ impl<C: ClientSet> Choice<C> {
         let mut unserved = clients.clone();
         for tie in 0..self.order.ties.len() {
             let tie = self.order.ties[tie].clone();
-            self.comparisons += tie.len() * COMPARISONS_PER_CHOICE;
             self.find_survivors(tie.clone(), &unserved);
             for at in &self.order.by_later_steps[tie] {
                 let to = std::mem::take(&mut self.survivors[*at]).and(&unserved);
@@ -186,6 +189,10 @@ impl<C: ClientSet> Choice<C> {
             let mut others = clients.clone();
             for of_med in of_as.chunk_by(is_one_med) {
                 for at in of_med {
+                    if self.left[*at].is_empty() {
+                        continue;
+                    }
+                    self.comparisons += COMPARISONS_PER_CHOICE;
                     self.survivors[*at] = others.clone().and(&self.left[*at]);
                 }
                 for at in of_med {

@@ -40,6 +40,9 @@ pub(crate) struct LiveClients<'a> {
     pub count: usize,
 }
 
+/// A route is only looked at to find the way in which a change is recorded.
+const ROUTES_PER_COMPARISON: usize = 4;
+
 /// Collects the records of one change of one prefix.
 pub(crate) struct Recorder<'a, K> {
     pub prefix: K,
@@ -80,6 +83,10 @@ impl<'a, K: Copy> Recorder<'a, K> {
         let Scope {
             topology, family, ..
         } = self.live.scope;
+        let routes = change.before.len() + change.after.len();
+        self.live
+            .scope
+            .count_comparisons(routes / ROUTES_PER_COMPARISON);
         if topology.is_in_transition(change) {
             return self.record_in_transition(change);
         }

@@ -141,6 +141,8 @@ pub fn neighbor(index: u16, kind: PeerKind, role: Option<Role>) -> Neighbor {
 
 /// Two plain sets; two of one AS that differ in MULTI_EXIT_DISC; one that is not for AS 1,001; one with
 /// ONLY_TO_CUSTOMER; one with an IPv6 next hop.
+const PREFERRED: (u8, u8, &[u8]) = (0x40, code::LOCAL_PREF, &[0, 0, 0, 200]);
+
 fn sets() -> Vec<AttrSet> {
     let store = AttrStore::new(1);
     let set = |asn: u32, more: &[(u8, u8, &[u8])], next_hop: &[u8]| {
@@ -163,5 +165,16 @@ fn sets() -> Vec<AttrSet> {
         set(200, &[(0xc0, code::COMMUNITIES, &[0, 0, 0x03, 0xe9])], &[]),
         set(200, &[(0xc0, code::ONLY_TO_CUSTOMER, &[0, 0, 0, 1])], &[]),
         set(300, &[], &[0x20; 16]),
+        set(
+            100,
+            &[(0x80, code::MULTI_EXIT_DISC, &[0, 0, 0, 10]), PREFERRED],
+            &[],
+        ),
+        set(
+            100,
+            &[(0x80, code::MULTI_EXIT_DISC, &[0, 0, 0, 20]), PREFERRED],
+            &[],
+        ),
+        set(200, &[(0x80, code::MULTI_EXIT_DISC, &[0, 0, 0, 30])], &[]),
     ]
 }

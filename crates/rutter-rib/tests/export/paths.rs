@@ -216,6 +216,27 @@ fn few_routes_of_crowded_prefixes_are_removed_at_once() {
     assert!((6..100).contains(&steps), "{steps}");
 }
 
+/// A mark for a client that catches up costs little: honest neighbors pay for hundreds of them after a start.
+#[test]
+fn clients_that_catch_up_take_few_steps() {
+    let mut lab = with_paths();
+    for id in 1..=10_u32 {
+        let body = path_announcement(&Block::new(&[1, 7]).0, id, "20.0.0.0/24");
+        lab.batch.push(&lab.rib, PeerId(0), &body, 0);
+    }
+    lab.rib.commit(&mut lab.batch);
+    for number in 2..102 {
+        let client = neighbor(number, PeerKind::RouteServerClient, u32::from(number));
+        let peer = lab.rib.add_neighbor(client).unwrap();
+        let session = session(number, u32::from(number));
+        lab.streams.push(lab.rib.session_up(peer, session));
+    }
+    let body = path_announcement(&Block::new(&[1, 8]).0, 1, "20.0.0.0/24");
+    lab.batch.push(&lab.rib, PeerId(0), &body, 0);
+    let steps = lab.rib.commit(&mut lab.batch);
+    assert!((3..20).contains(&steps), "{steps}");
+}
+
 #[test]
 fn changes_for_many_groups_of_clients_take_more_steps() {
     let mut lab = with_paths();
