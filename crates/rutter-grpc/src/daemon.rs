@@ -225,8 +225,8 @@ pub(crate) fn failure(message: &str, reason: ErrorReason, refused: Code, rows: &
     Status::new(code, text)
 }
 
-/// The status after a failed connection or read. A read that ends a call is late after as long as the call itself is: the
-/// client is told the same whichever of them ends first.
+/// The status after a failed connection or read. A read and its call have the same limit. The client receives the same
+/// status whichever of them ends first.
 fn unreachable(socket: &Path, patience: Duration, why: &io::Error) -> Status {
     if is_late(why) {
         return Status::deadline_exceeded(silence(socket, patience));

@@ -139,10 +139,10 @@ pub fn neighbor(index: u16, kind: PeerKind, role: Option<Role>) -> Neighbor {
     }
 }
 
-/// Two plain sets; two of one AS that differ in MULTI_EXIT_DISC; one that is not for AS 1,001; one with
-/// ONLY_TO_CUSTOMER; one with an IPv6 next hop.
 const PREFERRED: (u8, u8, &[u8]) = (0x40, code::LOCAL_PREF, &[0, 0, 0, 200]);
 
+/// Two plain sets; two of one AS that differ in MULTI_EXIT_DISC; one that is not for AS 1,001; one with
+/// ONLY_TO_CUSTOMER; one with an IPv6 next hop. Two more have a higher LOCAL_PREF, one has a MULTI_EXIT_DISC in another AS.
 fn sets() -> Vec<AttrSet> {
     let store = AttrStore::new(1);
     let set = |asn: u32, more: &[(u8, u8, &[u8])], next_hop: &[u8]| {
