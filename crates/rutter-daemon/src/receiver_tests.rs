@@ -10,7 +10,7 @@ use mio::Poll;
 use rutter_config::Config;
 use rutter_net::{AfiSafi, Asn, Family};
 use rutter_wire::attr::{self, code};
-use rutter_wire::capability::Capability;
+use rutter_wire::capability::{Capability, GracefulRestart, GracefulRestartFamily};
 use rutter_wire::frame::KEEPALIVE;
 use rutter_wire::open::Open;
 use rutter_wire::update;
@@ -164,6 +164,15 @@ fn open(member: usize) -> Vec<u8> {
     let capabilities = vec![
         Capability::MultiProtocol(AfiSafi::IPV4_UNICAST),
         Capability::FourOctetAs(asn),
+        Capability::GracefulRestart(GracefulRestart {
+            restart_state: false,
+            notification: false,
+            restart_time_s: 120,
+            families: vec![GracefulRestartFamily {
+                afi_safi: AfiSafi::IPV4_UNICAST,
+                forwarding: true,
+            }],
+        }),
     ];
     let mut out = Vec::new();
     Open::new(asn, 90, 0x0a00_0001 + member as u32, capabilities).encode(&mut out);
@@ -407,9 +416,17 @@ fn a_limit_is_checked_when_all_changes_of_a_neighbor_are_in_the_table() {
 
 /// The session of a member ends while routes that it has withdrawn wait.
 fn end_in_the_middle(name: &str, end: impl FnOnce(&mut World, ConnectionKey)) -> World {
+    end_in_the_middle_of(&withdrawal_of_all(), name, end)
+}
+
+fn end_in_the_middle_of(
+    withdrawals: &[u8],
+    name: &str,
+    end: impl FnOnce(&mut World, ConnectionKey),
+) -> World {
     let mut world = World::new(name);
     let mut clients = hide_long_routes(&mut world);
-    clients[0].write_all(&withdrawal_of_all()).expect("send");
+    clients[0].write_all(withdrawals).expect("send");
     // Single changes of another make the shares small.
     let one = announcement(2, 10_000..10_001);
     clients[2].write_all(&one).expect("send");
@@ -434,6 +451,23 @@ fn a_connection_that_is_lost_ends_when_its_routes_are_in_the_table() {
         world.read();
     }
     assert_eq!(world.received_routes(0), 0, "nothing is left to remove");
+}
+
+#[test]
+fn routes_of_a_lost_connection_stay_over_a_restart_when_its_hold_timer_is_due_first() {
+    let half = withdrawal(0..HIDDEN / 2);
+    let mut world = end_in_the_middle_of(&half, "due", |world, key| {
+        let cause = EndCause::Failed(std::io::ErrorKind::ConnectionReset.into());
+        world.driver.connection_ended(key, cause);
+        assert!(world.is_established(0), "its routes wait");
+        world.driver.now_ms += 90_000;
+        world.driver.tick(key.slot);
+    });
+    assert!(!world.is_established(0));
+    while world.driver.is_sweeping() {
+        world.driver.sweep();
+    }
+    assert_eq!(world.received_routes(0), HIDDEN / 2);
 }
 
 #[test]

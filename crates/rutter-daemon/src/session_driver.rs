@@ -265,6 +265,7 @@ impl SessionDriver {
 
     /// Fires the timers of a session.
     pub(crate) fn tick(&mut self, slot: usize) {
+        self.end_lost_before_timer(slot);
         self.handle(slot, Input::Tick);
     }
 
@@ -487,18 +488,39 @@ impl SessionDriver {
     /// Puts all routes that wait for a later turn into the table. Sessions may end.
     pub(crate) fn commit_all(&mut self) {
         for slot in 0..self.peers.slot_count() {
-            let Some(id) = self.uncommitted_on(slot) else {
-                continue;
-            };
-            if let Some(mut batch) = self.take_uncommitted(slot) {
-                self.shared.rib.commit(&mut batch);
-            }
-            self.check_limits(slot);
-            let key = ConnectionKey { slot, id };
-            let lost = { self.peers.connection_mut(key) }.and_then(|one| one.lost.take());
-            if let Some(cause) = lost {
-                self.connection_ended(key, cause);
-            }
+            self.commit_of(slot);
+        }
+    }
+
+    /// Puts the routes of a neighbor that wait for a later turn into the table. Its session may end.
+    fn commit_of(&mut self, slot: usize) {
+        let Some(id) = self.uncommitted_on(slot) else {
+            return;
+        };
+        if let Some(mut batch) = self.take_uncommitted(slot) {
+            self.shared.rib.commit(&mut batch);
+        }
+        self.check_limits(slot);
+        let key = ConnectionKey { slot, id };
+        let lost = { self.peers.connection_mut(key) }.and_then(|one| one.lost.take());
+        if let Some(cause) = lost {
+            self.connection_ended(key, cause);
+        }
+    }
+
+    /// Ends a connection that was lost while routes of it wait, if a hold timer of it is due. Otherwise the timer would end
+    /// the session with an error, and the neighbor's routes would not stay over its restart (RFC 4724 §4.2).
+    fn end_lost_before_timer(&mut self, slot: usize) {
+        let Some(id) = self.uncommitted_on(slot) else {
+            return;
+        };
+        let is_due = [Timer::Hold(id), Timer::SendHold(id)]
+            .into_iter()
+            .any(|timer| self.is_due(slot, timer));
+        let key = ConnectionKey { slot, id };
+        let is_lost = |one: &mut Connection| one.lost.is_some();
+        if is_due && self.peers.connection_mut(key).is_some_and(is_lost) {
+            self.commit_of(slot);
         }
     }
 
