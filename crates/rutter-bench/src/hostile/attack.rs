@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, Scope};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::ValueEnum;
 use rutter_net::Asn;
@@ -56,13 +56,18 @@ pub enum Attack {
     PathChurn,
     /// A change of one path in each of a thousand prefixes, over and over; each prefix has 256 paths in the end (RFC 7911)
     CrowdedPrefixes,
+    /// One path without MED flaps in each of two thousand prefixes, beside 14 paths with MED that go to different members
+    /// (RFC 7911)
+    MedFlaps,
+    /// One member fills the log with routes for a single client that reads nothing for a second; four clients take turns
+    PausingReaders,
     /// Connections in a loop, each with an OPEN full of capabilities and a NOTIFICATION of 4 KB
     Handshakes,
 }
 
 impl Attack {
     /// All attacks.
-    pub const ALL: [Attack; 19] = [
+    pub const ALL: [Attack; 21] = [
         Attack::RefreshSweep,
         Attack::RefreshUnread,
         Attack::CollidingAttributes,
@@ -81,6 +86,8 @@ impl Attack {
         Attack::SmallAudiences,
         Attack::PathChurn,
         Attack::CrowdedPrefixes,
+        Attack::MedFlaps,
+        Attack::PausingReaders,
         Attack::Handshakes,
     ];
 
@@ -88,7 +95,11 @@ impl Attack {
     pub(super) fn needs_add_path(self) -> bool {
         matches!(
             self,
-            Attack::ManyPaths | Attack::FlappingPaths | Attack::PathChurn | Attack::CrowdedPrefixes
+            Attack::ManyPaths
+                | Attack::FlappingPaths
+                | Attack::PathChurn
+                | Attack::CrowdedPrefixes
+                | Attack::MedFlaps
         )
     }
 
@@ -99,15 +110,21 @@ impl Attack {
 
     /// The members that the attack needs, where `wanted` were asked for.
     pub(super) fn members(self, wanted: usize) -> usize {
-        wanted + usize::from(self.has_reader())
+        wanted + self.readers()
     }
 
-    /// All attackers but the first only read, slowly or not at all.
+    /// Members beside the first that only read, slowly or not at all.
+    fn readers(self) -> usize {
+        match self {
+            Attack::SlowReader | Attack::SteadyReader | Attack::UnreadWithdrawals => 1,
+            Attack::PausingReaders => MAX_READERS,
+            _ => 0,
+        }
+    }
+
+    /// All attackers but the first only read.
     fn has_reader(self) -> bool {
-        matches!(
-            self,
-            Attack::SlowReader | Attack::SteadyReader | Attack::UnreadWithdrawals
-        )
+        self.readers() > 0
     }
 
     fn offer(self) -> Offer {
@@ -145,6 +162,8 @@ pub(super) struct Attacker<'a> {
     attack: Attack,
     /// The AS of each member.
     members: &'a [Asn],
+    /// The AS of each attacker.
+    attackers: &'a [Asn],
     /// Its number among the attackers.
     number: usize,
 }
@@ -156,7 +175,7 @@ impl<'a> Attacker<'a> {
     pub(super) fn prepare<'scope>(
         target: SocketAddr,
         (number, peer): (usize, &'a Peer),
-        (attack, members): (Attack, &'a [Asn]),
+        (attack, members, attackers): (Attack, &'a [Asn], &'a [Asn]),
         (stop, sessions, sent): (&'scope AtomicBool, &super::Sessions, &'scope AtomicU64),
         threads: &'scope Scope<'scope, '_>,
     ) -> io::Result<Attacker<'a>> {
@@ -184,6 +203,10 @@ impl<'a> Attacker<'a> {
                         thread::sleep(Duration::from_millis(1));
                         continue;
                     }
+                    Attack::PausingReaders if is_slow && sent > 0 && pausing_reader() == number => {
+                        thread::sleep(Duration::from_millis(5));
+                        continue;
+                    }
                     Attack::SlowReader if is_slow => {
                         thread::sleep(Duration::from_millis(20));
                         reader.discard(SLOW_BYTES)
@@ -203,6 +226,7 @@ impl<'a> Attacker<'a> {
             peer,
             attack,
             members,
+            attackers,
             number,
         })
     }
@@ -328,9 +352,7 @@ impl<'a> Attacker<'a> {
             }
             Attack::SessionFlaps => out.extend(self.update(&self.set(round), &[], &prefix(0))),
             Attack::LargeAttributes => {
-                let mut attribute = vec![0xd0, UNKNOWN, 0x0e, 0xd8];
-                attribute.resize(4 + 3_800, 0);
-                attribute[4..8].copy_from_slice(&round.to_be_bytes());
+                let attribute = large_attribute(round, 3_800);
                 out.extend(self.update(&self.set(0), &attribute, &prefix(round)));
             }
             Attack::EmptyUpdates => {
@@ -367,6 +389,29 @@ impl<'a> Attacker<'a> {
                 for at in [0, 500] {
                     let paths = (at..at + 500).flat_map(|at| path(round % 256, at));
                     out.extend(self.update(&self.set(round), &[], &paths.collect::<Vec<u8>>()));
+                }
+            }
+            Attack::MedFlaps => {
+                let is_prepared = round >= PATHS_WITH_MED;
+                let set = Attributes {
+                    med: (!is_prepared).then_some(round),
+                    as_path: vec![self.peer.asn, Asn(24_000 + round % 8)],
+                    ..self.set(round)
+                };
+                let (identifier, actions) = match is_prepared {
+                    true => (PATHS_WITH_MED, Vec::new()),
+                    false => (round, not_to(self.chosen_members(round))),
+                };
+                for first in (0..2_000).step_by(400) {
+                    let paths = (first..first + 400).flat_map(|at| path(identifier, at));
+                    out.extend(self.update(&set, &actions, &paths.collect::<Vec<u8>>()));
+                }
+            }
+            Attack::PausingReaders => {
+                for at in round * 16..(round + 1) * 16 {
+                    let mut attributes = large_attribute(at, 3_400);
+                    attributes.extend(not_to(self.all_but_the_pausing_reader()));
+                    out.extend(self.update(&self.set(0), &attributes, &prefix(at % 400)));
                 }
             }
             Attack::Handshakes => {
@@ -409,13 +454,25 @@ impl<'a> Attacker<'a> {
     /// Large communities by which the route does not go to some members, and to some ASes that nobody has. A set of members
     /// comes again after as many rounds as there are sets.
     fn actions(&self, number: u32) -> Vec<u8> {
-        let is_chosen = |at: &u32| number.wrapping_mul(0x9e37_79b9) >> (at % 32) & 1 == 1;
-        let members = (0..).zip(self.members);
-        let members = members
-            .filter(|(at, _)| is_chosen(at))
-            .map(|(_, asn)| asn.0);
         let nobody = (0..MANY_COMMUNITIES).map(|at| 300_000 + number % 1_000 + at);
-        not_to(members.chain(nobody))
+        not_to(self.chosen_members(number).chain(nobody))
+    }
+
+    /// About half of the members: others for each number.
+    fn chosen_members(&self, number: u32) -> impl Iterator<Item = u32> {
+        let is_chosen = move |at: &u32| number.wrapping_mul(0x9e37_79b9) >> (at % 32) & 1 == 1;
+        let members = (0..).zip(self.members);
+        members
+            .filter(move |(at, _)| is_chosen(at))
+            .map(|(_, asn)| asn.0)
+    }
+
+    fn all_but_the_pausing_reader(&self) -> impl Iterator<Item = u32> {
+        let pausing = self.attackers.get(pausing_reader()).copied();
+        let others = self.members.iter().copied();
+        others
+            .filter(move |asn| Some(*asn) != pausing)
+            .map(|asn| asn.0)
     }
 
     /// An unknown transitive attribute. The attributes before it have 31 bytes: its bytes 48 to 55 of the block are a
@@ -437,6 +494,21 @@ impl<'a> Attacker<'a> {
         attribute.resize(3 + 40, 0);
         attribute
     }
+}
+
+/// The number of the attacker that reads nothing in this second.
+fn pausing_reader() -> usize {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    1 + now.unwrap_or_default().as_secs() as usize % MAX_READERS
+}
+
+/// An unknown transitive attribute of so many bytes, another one for each number.
+fn large_attribute(number: u32, bytes: u16) -> Vec<u8> {
+    let mut attribute = vec![0xd0, UNKNOWN];
+    attribute.extend_from_slice(&bytes.to_be_bytes());
+    attribute.extend_from_slice(&number.to_be_bytes());
+    attribute.resize(4 + usize::from(bytes), 0);
+    attribute
 }
 
 /// Large communities by which a route does not go to these ASes.
@@ -506,6 +578,10 @@ const SLOW_BYTES: usize = 3_700;
 /// The bytes by which a steady reader lags behind what the other member sends. Beyond 8 MB in its own memory Rutter calls a
 /// client slow; the kernel holds some, too.
 const STEADY_LAG: u64 = 9 << 20;
+/// The largest number of members that an attack needs beside the attackers.
+pub(super) const MAX_READERS: usize = 4;
+/// Paths of each prefix beside the one that flaps, in [`Attack::MedFlaps`].
+const PATHS_WITH_MED: u32 = 14;
 const MANY_PATHS_ROUNDS: u32 = 600;
 /// Two seconds after the last path.
 const CLOSE_ROUND: u32 = MANY_PATHS_ROUNDS + 20;

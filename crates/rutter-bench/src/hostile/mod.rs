@@ -188,6 +188,7 @@ fn play(
     let attacking = (0..attack.members(args.attackers)).map(|number| placement.attacker(number));
     let attacking: Vec<&Peer> = attacking.map(|at| &workload.peers[at]).collect();
     let members: Vec<Asn> = workload.peers.iter().map(|peer| peer.asn).collect();
+    let attacking_asns: Vec<Asn> = attacking.iter().map(|peer| peer.asn).collect();
     let stop = AtomicBool::new(false);
     let sent = AtomicU64::new(0);
     let sessions = Sessions::default();
@@ -212,7 +213,7 @@ fn play(
             attackers.push(Attacker::prepare(
                 running.target,
                 member,
-                (attack, &members),
+                (attack, &members, &attacking_asns),
                 (&stop, &sessions, &sent),
                 threads,
             )?);

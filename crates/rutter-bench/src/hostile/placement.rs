@@ -4,6 +4,7 @@
 //! for each thread. A pair across two threads would feel an attack on either: no pair would be far from the attackers.
 
 use super::PAIRS;
+use super::attack::MAX_READERS;
 use crate::process;
 
 /// The places of one run.
@@ -24,9 +25,9 @@ impl Placement {
         Placement { threads, attackers }
     }
 
-    /// All members. Some attacks need one attacker more, and some members never connect.
+    /// All members. Some attacks need members that only read, and some members never connect.
     pub(super) fn members(self) -> usize {
-        (self.rows_of_pairs() + self.attackers + 1) * self.threads
+        (self.rows_of_pairs() + self.attackers + MAX_READERS) * self.threads
     }
 
     /// The two members of a pair. Pairs take the threads in turn.
@@ -60,7 +61,7 @@ mod tests {
                 assert_eq!(announcer % threads, number % threads);
                 assert_eq!(listener % threads, number % threads);
             }
-            let attackers = (0..4).map(|number| placement.attacker(number));
+            let attackers = (0..3 + MAX_READERS).map(|number| placement.attacker(number));
             assert!(attackers.clone().all(|at| at % threads == 0));
             let all: Vec<usize> = pairs.flatten().chain(attackers).collect();
             assert!(all.iter().all(|at| *at < placement.members()));
