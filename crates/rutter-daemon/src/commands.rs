@@ -190,6 +190,9 @@ impl CommandRunner<'_> {
         let Some(slot) = self.0.peers.find(remote) else {
             return;
         };
+        if self.0.uncommitted_on(slot).is_some() {
+            return self.0.delay_connection(remote, stream);
+        }
         let Some(peer) = self.0.peers.get_mut(slot) else {
             return;
         };

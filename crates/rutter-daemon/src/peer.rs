@@ -278,7 +278,7 @@ impl Peer {
         let id = established.peer;
         if let Some(mut uncommitted) = established.uncommitted.take() {
             // Otherwise routes would stay that the neighbor has withdrawn or replaced.
-            match keep.iter().any(|keep| *keep) {
+            match keep.iter().any(|keep| *keep) && sweeper.is_some() {
                 true => _ = shared.rib.commit(&mut uncommitted),
                 false => uncommitted.discard(&shared.rib),
             }

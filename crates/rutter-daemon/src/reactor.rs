@@ -169,6 +169,9 @@ impl Reactor {
                 self.commands.retain(ends);
             }
         }
+        for (remote, stream) in self.driver.take_delayed_connections() {
+            CommandRunner(&mut self.driver).run(Command::Accepted { remote, stream });
+        }
         let count = self.commands.len().min(MAX_COMMANDS);
         for command in self.commands.drain(..count) {
             match command {

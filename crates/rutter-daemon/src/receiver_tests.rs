@@ -461,13 +461,50 @@ fn routes_of_a_lost_connection_stay_over_a_restart_when_its_hold_timer_is_due_fi
         world.driver.connection_ended(key, cause);
         assert!(world.is_established(0), "its routes wait");
         world.driver.now_ms += 90_000;
-        world.driver.tick(key.slot);
+        while let Some(slot) = world.driver.next_due() {
+            world.driver.tick(slot);
+        }
+        let deadline = world.driver.deadlines.next_deadline();
+        assert!(deadline.is_some_and(|at| at > world.driver.now_ms));
     });
-    assert!(!world.is_established(0));
+    while world.is_established(0) {
+        world.read();
+    }
     while world.driver.is_sweeping() {
         world.driver.sweep();
     }
     assert_eq!(world.received_routes(0), HIDDEN / 2);
+}
+
+/// The new connection ends the session, whose routes stay over the restart. All of them at once would take long.
+#[test]
+fn a_connection_that_replaces_a_session_waits_until_the_routes_of_that_are_in_the_table() {
+    let half = withdrawal(0..HIDDEN / 2);
+    let mut second = None;
+    let mut world = end_in_the_middle_of(&half, "replaced", |world, _| {
+        world.driver.now_ms += 60_000;
+        second = Some(world.connect(0, &open(0)));
+    });
+    let slot = world.slot(0);
+    let mut left = world.received_routes(0);
+    assert!(left > HIDDEN / 2, "some wait");
+    while world.driver.uncommitted_on(slot).is_some() {
+        assert!(world.driver.take_delayed_connections().is_empty());
+        world.read();
+        let before = std::mem::replace(&mut left, world.received_routes(0));
+        assert!(before - left < HIDDEN / 4, "{before}, then {left}");
+    }
+    for (remote, stream) in world.driver.take_delayed_connections() {
+        CommandRunner(&mut world.driver).run(Command::Accepted { remote, stream });
+    }
+    assert!(!world.is_established(0), "the session is replaced");
+    assert_eq!(world.received_routes(0), HIDDEN / 2, "they stay");
+    while !world.is_established(0) {
+        while world.driver.is_sweeping() {
+            world.driver.sweep();
+        }
+        world.read();
+    }
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 mod outputs;
 
+use std::collections::BTreeMap;
 use std::io;
-use std::net::IpAddr;
+use std::net::{self, IpAddr};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -48,6 +49,8 @@ pub(crate) struct SessionDriver {
     pub(crate) key_changes: KeyChanges,
     /// The connections whose TCP-AO keys change.
     pub(crate) ao_changes: AoChanges,
+    /// See [`SessionDriver::delay_connection`].
+    delayed_connections: BTreeMap<IpAddr, net::TcpStream>,
     /// Removes the routes of sessions that ended.
     sweeper: Sweeper,
     /// The received bytes since the memory of the table was last compared with its limit.
@@ -59,6 +62,8 @@ pub(crate) struct SessionDriver {
     stop_by_ms: Option<u64>,
 }
 
+/// The timers of a connection that ends wait for so long.
+const ENDING_MS: u64 = 10;
 /// The longest time from a shutdown to the end of all connections, milliseconds.
 const STOP_WITHIN_MS: u64 = 3_000;
 
@@ -77,6 +82,7 @@ impl SessionDriver {
             log_limits: PeerLogLimits::default(),
             key_changes: KeyChanges::default(),
             ao_changes: AoChanges::default(),
+            delayed_connections: BTreeMap::new(),
             sweeper: Sweeper::default(),
             unchecked_bytes: 0,
             now_ms: 0,
@@ -265,7 +271,10 @@ impl SessionDriver {
 
     /// Fires the timers of a session.
     pub(crate) fn tick(&mut self, slot: usize) {
-        self.end_lost_before_timer(slot);
+        if self.is_ending(slot) {
+            // A hold timer would end the session with an error, and graceful restart would not keep the routes.
+            return self.deadlines.arm(slot, Some(self.now_ms + ENDING_MS));
+        }
         self.handle(slot, Input::Tick);
     }
 
@@ -488,40 +497,51 @@ impl SessionDriver {
     /// Puts all routes that wait for a later turn into the table. Sessions may end.
     pub(crate) fn commit_all(&mut self) {
         for slot in 0..self.peers.slot_count() {
-            self.commit_of(slot);
+            let Some(id) = self.uncommitted_on(slot) else {
+                continue;
+            };
+            if let Some(mut batch) = self.take_uncommitted(slot) {
+                self.shared.rib.commit(&mut batch);
+            }
+            self.check_limits(slot);
+            let key = ConnectionKey { slot, id };
+            let lost = { self.peers.connection_mut(key) }.and_then(|one| one.lost.take());
+            if let Some(cause) = lost {
+                self.connection_ended(key, cause);
+            }
         }
     }
 
-    /// Puts the routes of a neighbor that wait for a later turn into the table. Its session may end.
-    fn commit_of(&mut self, slot: usize) {
-        let Some(id) = self.uncommitted_on(slot) else {
-            return;
-        };
-        if let Some(mut batch) = self.take_uncommitted(slot) {
-            self.shared.rib.commit(&mut batch);
-        }
-        self.check_limits(slot);
-        let key = ConnectionKey { slot, id };
-        let lost = { self.peers.connection_mut(key) }.and_then(|one| one.lost.take());
-        if let Some(cause) = lost {
-            self.connection_ended(key, cause);
-        }
+    /// Keeps a new connection of a neighbor until its routes that wait are in the table: it may end the session, and to put
+    /// all routes into the table now could take long. A later connection replaces it.
+    pub(crate) fn delay_connection(&mut self, remote: IpAddr, stream: net::TcpStream) {
+        self.delayed_connections.insert(remote, stream);
     }
 
-    /// Ends a connection that was lost while routes of it wait, if a hold timer of it is due. Otherwise the timer would end
-    /// the session with an error, and the neighbor's routes would not stay over its restart (RFC 4724 §4.2).
-    fn end_lost_before_timer(&mut self, slot: usize) {
-        let Some(id) = self.uncommitted_on(slot) else {
-            return;
+    /// Takes the delayed connections that need not wait any longer.
+    pub(crate) fn take_delayed_connections(&mut self) -> Vec<(IpAddr, net::TcpStream)> {
+        if self.delayed_connections.is_empty() {
+            return Vec::new();
+        }
+        let must_wait = |remote: &IpAddr| {
+            let slot = self.peers.find(*remote);
+            slot.is_some_and(|slot| self.uncommitted_on(slot).is_some())
         };
-        let is_due = [Timer::Hold(id), Timer::SendHold(id)]
+        let remotes = self.delayed_connections.keys().copied();
+        let ready: Vec<IpAddr> = remotes.filter(|remote| !must_wait(remote)).collect();
+        let taken = ready
             .into_iter()
-            .any(|timer| self.is_due(slot, timer));
-        let key = ConnectionKey { slot, id };
-        let is_lost = |one: &mut Connection| one.lost.is_some();
-        if is_due && self.peers.connection_mut(key).is_some_and(is_lost) {
-            self.commit_of(slot);
-        }
+            .filter_map(|remote| self.delayed_connections.remove_entry(&remote));
+        taken.collect()
+    }
+
+    /// Returns whether a connection was lost while routes of it wait. The reader ends it when they are in the table.
+    fn is_ending(&self, slot: usize) -> bool {
+        let connection = self.uncommitted_on(slot).and_then(|id| {
+            let peer = self.peers.get(slot)?;
+            peer.connections[id.index()].as_ref()
+        });
+        connection.is_some_and(|connection| connection.lost.is_some())
     }
 
     /// A connection was closed by the neighbor or lost.
