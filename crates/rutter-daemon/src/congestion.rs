@@ -1,6 +1,8 @@
 //! Back-pressure: while most clients have a backlog, the threads read little from neighbors that send much. While
 //! clients lag too far behind, they read nothing. They also read little from these while the table takes too much memory.
 
+use rutter_rib::ThreadStreams;
+
 use crate::shared::Shared;
 use crate::thread_peers::ThreadPeers;
 
@@ -29,11 +31,13 @@ impl Congestion {
             return false;
         }
         self.next_check_ms = now_ms + CHECK_MS;
+        let established = peers.iter().filter_map(|p| p.established.as_ref());
+        let thread = ThreadStreams::of(established.filter_map(|e| e.stream.as_ref()));
         let established = peers.iter_mut().filter_map(|p| p.established.as_mut());
         for stream in established.filter_map(|e| e.stream.as_mut()) {
             // A check of these would discard a slice. The turn has its share of them.
             if !stream.is_discarding() {
-                stream.check_lag(rib, now_ms);
+                stream.check_lag(rib, thread, now_ms);
             }
         }
         true
