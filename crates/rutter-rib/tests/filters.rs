@@ -438,3 +438,31 @@ fn a_route_that_comes_during_the_search_for_unused_classes_keeps_its_mark() {
     }
     assert_eq!(seen, 20);
 }
+
+/// A neighbor chooses the number of attribute sets and of their communities, each of which a filter compares.
+#[test]
+fn changes_that_export_filters_judge_take_more_steps() {
+    let kind = PeerKind::RouteServerClient;
+    let steps = [0, 30].map(|patterns| {
+        let pattern = |number: u32| pattern(&format!("64500:{number}"));
+        let list = CommunityList::new("some".into(), (0..patterns).map(pattern).collect());
+        let listed = Conditions {
+            community_lists: vec![Arc::new(list)],
+            ..Conditions::default()
+        };
+        let rejecting = chain(&[(FilterAction::Reject, listed, RouteChanges::default())]);
+        let mut lab = Lab::new(&[(kind, 1)]);
+        let filters = match patterns {
+            0 => FilterChain::default(),
+            _ => rejecting,
+        };
+        lab.add(exporting(2, kind, filters), |_| {});
+        for number in 0..100_u32 {
+            let communities = (0..60).flat_map(|at| (number << 16 | at).to_be_bytes());
+            let block = Block::new(&[1]).with(0xc0, 8, &communities.collect::<Vec<u8>>());
+            lab.push(0, &block.0, &format!("20.0.{number}.0/24"));
+        }
+        lab.rib.commit(&mut lab.batch)
+    });
+    assert!(steps[1] > steps[0] + 100 * 5, "{steps:?}");
+}

@@ -122,6 +122,17 @@ impl FilterChain {
             .any(|filter| filter.uses_origin_states())
     }
 
+    /// The patterns that [`Self::matching`] may compare with each community of a route, and the lists of expressions that it
+    /// may compare with the path.
+    pub fn patterns(&self) -> usize {
+        let of_rule = |rule: &FilterRule| {
+            let lists = rule.conditions.community_lists.iter();
+            let communities: usize = lists.map(|list| list.patterns().len()).sum();
+            communities + rule.conditions.as_path_lists.len()
+        };
+        self.rules().map(of_rule).sum()
+    }
+
     fn rules(&self) -> impl Iterator<Item = &FilterRule> {
         self.filters.iter().flat_map(|filter| &filter.rules)
     }

@@ -23,6 +23,11 @@ impl CommunityList {
         &self.name
     }
 
+    /// The patterns.
+    pub(crate) fn patterns(&self) -> &[CommunityPattern] {
+        &self.patterns
+    }
+
     /// Returns whether a community of these attributes is in the list.
     pub(crate) fn matches(&self, attributes: &Attributes<'_>) -> bool {
         attributes.communities().any(|c| self.has_standard(c))

@@ -10,6 +10,7 @@ use rutter_policy::{ChangesId, Combinations, FilterChain, FilterDecision, RouteC
 use rutter_wire::attr::{self, Attributes, code};
 
 use crate::adj_rib_in::route::Route;
+use crate::advertise::export_view::Scope;
 use crate::topology::Topology;
 use crate::{AttrSet, PeerId};
 
@@ -21,6 +22,8 @@ use crate::{AttrSet, PeerId};
 #[derive(Debug)]
 pub(crate) struct ExportFilter {
     chain: FilterChain,
+    /// See [`FilterChain::patterns`].
+    patterns: usize,
     /// By sender: the routes of one neighbor must not use up the combinations of another.
     combinations: Mutex<BTreeMap<PeerId, Arc<Combinations>>>,
     matched: Mutex<Vec<Option<Matched>>>,
@@ -49,11 +52,16 @@ pub(crate) enum Export {
 
 /// The number of remembered answers: a power of two.
 const REMEMBERED: usize = 256;
+/// The octets of a set that one pattern is compared with in the time of a comparison of routes.
+const OCTETS_PER_COMPARISON: usize = 256;
+/// The comparisons of an answer that is not remembered, beside those of its patterns.
+const COMPARISONS_PER_ANSWER: usize = 4;
 
 impl ExportFilter {
     /// The filters of a chain.
     pub fn new(chain: FilterChain) -> Self {
         ExportFilter {
+            patterns: chain.patterns(),
             chain,
             combinations: Mutex::default(),
             matched: Mutex::default(),
@@ -66,8 +74,8 @@ impl ExportFilter {
     }
 
     /// Decides on a route.
-    pub fn decide(&self, topology: &Topology, prefix: Prefix, route: &Route) -> Export {
-        match self.decision(topology, prefix, route) {
+    pub fn decide(&self, scope: &Scope<'_>, route: &Route) -> Export {
+        match self.decision(scope, route) {
             FilterDecision::Rejected { .. } => Export::Rejected,
             FilterDecision::Accepted(applied) => {
                 let applied = applied.and(self.chain.changing());
@@ -83,20 +91,21 @@ impl ExportFilter {
     }
 
     /// Describes why a route is rejected; `None` if it is not.
-    pub fn evidence(&self, topology: &Topology, prefix: Prefix, route: &Route) -> Option<String> {
-        match self.decision(topology, prefix, route) {
+    pub fn evidence(&self, scope: &Scope<'_>, route: &Route) -> Option<String> {
+        match self.decision(scope, route) {
             FilterDecision::Rejected { filter, rule } => Some(self.chain.describe(filter, rule)),
             FilterDecision::Accepted(_) => None,
         }
     }
 
-    fn decision(&self, topology: &Topology, prefix: Prefix, route: &Route) -> FilterDecision {
-        let rules = self.matching(topology, prefix, route);
+    fn decision(&self, scope: &Scope<'_>, route: &Route) -> FilterDecision {
+        let rules = self.matching(scope, route);
         // The configuration refuses validation states here: a change of VRPs would have to advertise routes again.
-        self.chain.decide(rules, prefix, || None)
+        self.chain.decide(rules, scope.prefix, || None)
     }
 
-    fn matching(&self, topology: &Topology, prefix: Prefix, route: &Route) -> RuleSet {
+    fn matching(&self, scope: &Scope<'_>, route: &Route) -> RuleSet {
+        let topology = scope.topology;
         let changes = topology.class(route).changes;
         let asn = asn_of_sender(topology, route);
         let is_same = |held: &&Matched| {
@@ -110,7 +119,10 @@ impl ExportFilter {
             return held.rules;
         }
         drop(known);
-        let rules = self.compare(topology, prefix, route);
+        let octets = route.attrs.octets();
+        let comparisons = octets * (1 + self.patterns) / OCTETS_PER_COMPARISON;
+        scope.count_comparisons(COMPARISONS_PER_ANSWER + comparisons);
+        let rules = self.compare(topology, scope.prefix, route);
         let mut known = self.matched.lock();
         if known.is_empty() {
             known.resize_with(REMEMBERED, || None);

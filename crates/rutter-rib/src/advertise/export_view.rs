@@ -311,15 +311,13 @@ impl Scope<'_> {
     /// Returns whether the export filters of the group reject a route.
     pub fn is_filtered(&self, route: &Route) -> bool {
         let filter = self.style.filter.as_ref();
-        filter.is_some_and(|filter| {
-            filter.decide(self.topology, self.prefix, route) == Export::Rejected
-        })
+        filter.is_some_and(|filter| filter.decide(self, route) == Export::Rejected)
     }
 
     /// The changes that the export filters of the group make to a route.
     pub fn changes_by_filter(&self, route: &Route) -> ChangesId {
         let filter = self.style.filter.as_ref();
-        match filter.map(|filter| filter.decide(self.topology, self.prefix, route)) {
+        match filter.map(|filter| filter.decide(self, route)) {
             Some(Export::Accepted(changes)) => changes,
             Some(Export::Rejected) | None => ChangesId::NONE,
         }
@@ -328,7 +326,7 @@ impl Scope<'_> {
     /// Describes why the export filters of the group reject a route; `None` if they do not.
     pub fn filter_evidence(&self, route: &Route) -> Option<String> {
         let filter = self.style.filter.as_ref()?;
-        filter.evidence(self.topology, self.prefix, route)
+        filter.evidence(self, route)
     }
 
     /// The modification of a route for one client.
