@@ -1,5 +1,6 @@
 //! Carries out the commands of other threads on the thread that owns the neighbor.
 
+use std::io;
 use std::net::{IpAddr, TcpStream};
 use std::sync::Arc;
 
@@ -186,16 +187,31 @@ impl CommandRunner<'_> {
         self.0.handle(slot, Input::Stop { reason, text });
     }
 
+    /// Accepts the delayed connections that need not wait any longer, but for those that the neighbor has closed.
+    pub(crate) fn accept_delayed(&mut self) {
+        for (remote, stream) in self.0.take_delayed_connections() {
+            let is_open = stream.set_nonblocking(true).is_ok()
+                && match stream.peek(&mut [0]) {
+                    Ok(bytes) => bytes > 0,
+                    Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+                };
+            if is_open {
+                self.accepted(remote, stream);
+            }
+        }
+    }
+
     fn accepted(&mut self, remote: IpAddr, stream: TcpStream) {
         let Some(slot) = self.0.peers.find(remote) else {
             return;
         };
-        if self.0.uncommitted_on(slot).is_some() {
-            return self.0.delay_connection(remote, stream);
-        }
+        let (waits, now_ms) = (self.0.uncommitted_on(slot).is_some(), self.0.now_ms);
         let Some(peer) = self.0.peers.get_mut(slot) else {
             return;
         };
+        if waits && peer.session.would_be_replaced(now_ms) {
+            return self.0.delay_connection(remote, stream);
+        }
         let Some(id) = peer.session.accepts() else {
             tracing::debug!(
                 peer = peer.name(),

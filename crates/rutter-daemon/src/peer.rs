@@ -263,7 +263,7 @@ impl Peer {
     }
 
     /// Ends the session in the table: removes its routes or, in families of `keep`, makes them stale. Without a
-    /// sweeper the routes stay.
+    /// sweeper the routes stay, and those that wait to be put into the table do not come there.
     pub(crate) fn leave_table(
         &mut self,
         shared: &Shared,

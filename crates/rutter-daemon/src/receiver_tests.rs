@@ -478,7 +478,7 @@ fn routes_of_a_lost_connection_stay_over_a_restart_when_its_hold_timer_is_due_fi
 
 /// The new connection ends the session, whose routes stay over the restart. All of them at once would take long.
 #[test]
-fn a_connection_that_replaces_a_session_waits_until_the_routes_of_that_are_in_the_table() {
+fn a_connection_that_replaces_a_session_waits_until_the_routes_of_the_old_one_are_in_the_table() {
     let half = withdrawal(0..HIDDEN / 2);
     let mut second = None;
     let mut world = end_in_the_middle_of(&half, "replaced", |world, _| {
@@ -489,14 +489,15 @@ fn a_connection_that_replaces_a_session_waits_until_the_routes_of_that_are_in_th
     let mut left = world.received_routes(0);
     assert!(left > HIDDEN / 2, "some wait");
     while world.driver.uncommitted_on(slot).is_some() {
-        assert!(world.driver.take_delayed_connections().is_empty());
+        CommandRunner(&mut world.driver).accept_delayed();
+        assert!(world.is_established(0));
+        assert!(world.driver.has_delayed_connections());
         world.read();
         let before = std::mem::replace(&mut left, world.received_routes(0));
         assert!(before - left < HIDDEN / 4, "{before}, then {left}");
     }
-    for (remote, stream) in world.driver.take_delayed_connections() {
-        CommandRunner(&mut world.driver).run(Command::Accepted { remote, stream });
-    }
+    CommandRunner(&mut world.driver).accept_delayed();
+    assert!(!world.driver.has_delayed_connections());
     assert!(!world.is_established(0), "the session is replaced");
     assert_eq!(world.received_routes(0), HIDDEN / 2, "they stay");
     while !world.is_established(0) {
@@ -504,6 +505,28 @@ fn a_connection_that_replaces_a_session_waits_until_the_routes_of_that_are_in_th
             world.driver.sweep();
         }
         world.read();
+    }
+}
+
+/// Both sides connected at the same time, or the neighbor gave the new connection up.
+#[test]
+fn a_connection_that_would_not_replace_the_session_does_not_do_so_later() {
+    for (age_ms, is_closed) in [(0, false), (60_000, true)] {
+        let name = format!("stays-{age_ms}");
+        let mut world = end_in_the_middle(&name, |world, _| {
+            world.driver.now_ms += age_ms;
+            let second = world.connect(0, &[]);
+            assert_eq!(world.driver.has_delayed_connections(), is_closed);
+            drop(second);
+        });
+        let slot = world.slot(0);
+        while world.driver.uncommitted_on(slot).is_some() {
+            world.read();
+        }
+        world.driver.now_ms += 10_000;
+        CommandRunner(&mut world.driver).accept_delayed();
+        assert!(!world.driver.has_delayed_connections());
+        assert!(world.is_established(0));
     }
 }
 

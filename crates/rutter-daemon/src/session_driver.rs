@@ -62,8 +62,8 @@ pub(crate) struct SessionDriver {
     stop_by_ms: Option<u64>,
 }
 
-/// The timers of a connection that ends wait for so long.
-const ENDING_MS: u64 = 10;
+/// The timers of a lost connection whose routes wait are looked at again after this time.
+const LOST_RETRY_MS: u64 = 10;
 /// The longest time from a shutdown to the end of all connections, milliseconds.
 const STOP_WITHIN_MS: u64 = 3_000;
 
@@ -273,7 +273,7 @@ impl SessionDriver {
     pub(crate) fn tick(&mut self, slot: usize) {
         if self.is_ending(slot) {
             // A hold timer would end the session with an error, and graceful restart would not keep the routes.
-            return self.deadlines.arm(slot, Some(self.now_ms + ENDING_MS));
+            return self.deadlines.arm(slot, Some(self.now_ms + LOST_RETRY_MS));
         }
         self.handle(slot, Input::Tick);
     }
@@ -512,10 +512,15 @@ impl SessionDriver {
         }
     }
 
-    /// Keeps a new connection of a neighbor until its routes that wait are in the table: it may end the session, and to put
-    /// all routes into the table now could take long. A later connection replaces it.
+    /// Keeps a new connection of a neighbor until its routes that wait are in the table. The connection ends the session, and to
+    /// put all routes into the table now could take long. A later connection replaces it.
     pub(crate) fn delay_connection(&mut self, remote: IpAddr, stream: net::TcpStream) {
         self.delayed_connections.insert(remote, stream);
+    }
+
+    /// Returns whether connections are delayed.
+    pub(crate) fn has_delayed_connections(&self) -> bool {
+        !self.delayed_connections.is_empty()
     }
 
     /// Takes the delayed connections that need not wait any longer.

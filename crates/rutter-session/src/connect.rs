@@ -144,15 +144,24 @@ impl Session {
         }
     }
 
-    fn accepted(&mut self, connection: ConnectionId) {
-        let rejection = match (self.accepts(), self.established()) {
+    /// Returns whether a connection that the neighbor initiates now would end the established one.
+    pub fn would_be_replaced(&self, now_ms: u64) -> bool {
+        self.established().is_some() && self.rejection(now_ms).is_none()
+    }
+
+    /// The subcode of Cease for a connection that the neighbor initiates now. `None`: it is accepted.
+    fn rejection(&self, now_ms: u64) -> Option<u8> {
+        match (self.accepts(), self.established()) {
             (None, Some(_)) => Some(cease::COLLISION),
             (None, None) => Some(cease::REJECTED),
-            (Some(_), Some(_)) if self.is_collision() => Some(cease::COLLISION),
-            (Some(_), Some(_)) if self.holds_replacement() => Some(cease::REJECTED),
+            (Some(_), Some(_)) if self.is_collision(now_ms) => Some(cease::COLLISION),
+            (Some(_), Some(_)) if self.holds_replacement(now_ms) => Some(cease::REJECTED),
             (Some(_), _) => None,
-        };
-        if let Some(subcode) = rejection {
+        }
+    }
+
+    fn accepted(&mut self, connection: ConnectionId) {
+        if let Some(subcode) = self.rejection(self.now_ms) {
             self.send_notification(connection, &cease::plain(subcode));
             self.emit(Output::Close { connection });
             return;
@@ -166,15 +175,15 @@ impl Session {
 
     /// Returns whether a new connection of the neighbor collided with the established one: both sides connected at the
     /// same time. A neighbor that restarts needs longer.
-    fn is_collision(&self) -> bool {
-        self.now_ms.saturating_sub(self.established_at_ms) < COLLISION_MS
+    fn is_collision(&self, now_ms: u64) -> bool {
+        now_ms.saturating_sub(self.established_at_ms) < COLLISION_MS
     }
 
     /// Returns whether the established session is too young to be replaced. The first replacement is free; after
     /// others, or after faults, a session stays for as long as an idle hold would last.
-    fn holds_replacement(&self) -> bool {
+    fn holds_replacement(&self, now_ms: u64) -> bool {
         let faults = self.stats.faults_in_a_row;
-        let age_ms = self.now_ms.saturating_sub(self.established_at_ms);
+        let age_ms = now_ms.saturating_sub(self.established_at_ms);
         faults > 0 && age_ms < self.idle_hold_ms(faults)
     }
 
