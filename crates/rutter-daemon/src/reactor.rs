@@ -33,6 +33,8 @@ pub(crate) struct Reactor {
     transmitter: Transmitter,
     congestion: Congestion,
     turn_clock: TurnClock,
+    /// The end of the last turn, if it left work for the next.
+    has_work_since: Option<Duration>,
     /// The poll has reported a wake-up, and the commands have not been taken since.
     woken: bool,
     /// The commands that were taken and have not run.
@@ -79,6 +81,8 @@ pub(crate) fn run(shared: &Shared, index: usize, mut poll: Poll) {
             return;
         }
         timeout = reactor.timeout();
+        let has_work = timeout == Some(Duration::ZERO);
+        reactor.has_work_since = has_work.then(|| reactor.shared.clock.now());
     }
 }
 
@@ -93,6 +97,7 @@ impl Reactor {
             transmitter: Transmitter::default(),
             congestion: Congestion::default(),
             turn_clock: TurnClock::default(),
+            has_work_since: None,
             woken: false,
             commands: VecDeque::new(),
         }
@@ -108,15 +113,20 @@ impl Reactor {
         self.driver.peers.iter()
     }
 
-    /// Returns whether nothing is half done between two turns: no routes wait to be removed, and no command waits. Routes may
-    /// wait to be put into the table: [`SessionDriver::commit_all`].
+    /// Returns whether nothing is half done between two turns: no routes wait to be removed, and no command or connection
+    /// waits. Routes may wait to be put into the table: [`SessionDriver::commit_all`].
     pub(crate) fn is_quiet(&self) -> bool {
-        let is_at_work = self.driver.is_sweeping() || self.driver.is_stopping();
+        let is_at_work = self.driver.is_sweeping()
+            || self.driver.is_stopping()
+            || self.driver.has_delayed_connections();
         !is_at_work && self.commands.is_empty() && self.mailbox().is_empty()
     }
 
     fn turn(&mut self, poll: &mut Poll, events: &mut Events) {
         let began = self.driver.start_turn();
+        let since = self.has_work_since.take().unwrap_or(began);
+        self.congestion
+            .note_delay(began.saturating_sub(since), self.driver.now_ms);
         self.receiver.start_turn();
         self.note_events(events);
         self.update_congestion();
@@ -136,6 +146,7 @@ impl Reactor {
         self.transmitter.write_sockets(&mut self.driver);
         self.driver.end_turn();
         let passed = self.shared.clock.now().saturating_sub(began);
+        self.congestion.note_delay(passed, self.driver.now_ms);
         let counts = &self.shared.threads[self.index].turns;
         self.turn_clock.end_turn(passed, counts);
     }
@@ -169,9 +180,7 @@ impl Reactor {
                 self.commands.retain(ends);
             }
         }
-        for (remote, stream) in self.driver.take_delayed_connections() {
-            CommandRunner(&mut self.driver).run(Command::Accepted { remote, stream });
-        }
+        CommandRunner(&mut self.driver).accept_delayed();
         let count = self.commands.len().min(MAX_COMMANDS);
         for command in self.commands.drain(..count) {
             match command {

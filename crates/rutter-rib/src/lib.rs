@@ -30,7 +30,7 @@ mod topology;
 pub use adj_rib_in::attr_set::AttrSet;
 pub use adj_rib_in::batch::{Batch, Pushed};
 pub use adj_rib_in::sweeper::Sweeper;
-pub use advertise::client_stream::{ClientStream, FileRange, ThreadStreams};
+pub use advertise::client_stream::{ClientStream, FileRange};
 pub use advertise::export_view::Withheld;
 pub use advertise::memfd_segment::NewFile;
 #[doc(hidden)]

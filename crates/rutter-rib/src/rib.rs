@@ -81,7 +81,7 @@ pub struct Rib {
 const MARKS_PER_BYTE: usize = 4;
 
 /// Where there are fewer clients, a slow client is not told from a slow machine.
-pub(crate) const MANY_CLIENTS: usize = 4;
+const MANY_CLIENTS: usize = 4;
 
 /// A log is long from this fraction of its limit on.
 const LONG_LOG: usize = 2;

@@ -9,7 +9,7 @@ use rutter_net::{Asn, Family, PerFamily};
 use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportSettings};
 use rutter_rib::{
     Batch, ClientStream, FamilyInfo, Neighbor, PeerId, PeerKind, Retain, Rib, RibConfig,
-    SessionInfo, Sweeper, ThreadStreams,
+    SessionInfo, Sweeper,
 };
 use rutter_session::{
     Config, ConnectionId, Negotiated, Output, RemoteAs, SelectionDeferral, Session,
@@ -185,12 +185,10 @@ impl Server {
             }
             return;
         }
-        let streams = self.peers.iter().filter_map(|peer| peer.stream.as_ref());
-        let thread = ThreadStreams::of(streams);
         let streams = self.peers.iter_mut();
         for stream in streams.filter_map(|peer| peer.stream.as_mut()) {
             stream.note_backlog(&self.rib);
-            stream.check_lag(&self.rib, thread, now_ms);
+            stream.check_lag(&self.rib, false, now_ms);
         }
     }
 

@@ -5,7 +5,6 @@ mod joined_group;
 mod pace;
 mod send_queue;
 
-pub use pace::ThreadStreams;
 pub use send_queue::FileRange;
 pub(crate) use send_queue::LONG_RANGE;
 

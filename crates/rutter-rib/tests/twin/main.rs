@@ -555,30 +555,41 @@ fn a_client_that_stops_reading_leaves_a_log_that_grows_fast() {
 /// A thread waits for a processor: its clients, not quite half of all, are far behind at once, and all others keep up.
 #[test]
 fn clients_of_a_late_thread_stay_in_the_log_for_two_seconds() {
-    let mut world = World::new(21, 1, LONG_LOG);
-    world.threads = 2;
-    (0..21).for_each(|peer| world.up(peer, false));
-    world.settle();
-    let prefixes = many_prefixes();
-    let mut round = 0;
-    let mut turns = |world: &mut World, turns: u32| {
-        for _ in 0..turns {
-            while !world.rib.congested() {
-                round += 1;
-                world.announce_many(0, &prefixes, &attrs_of_round(round));
-                (0..21).step_by(2).for_each(|peer| world.drain(peer));
+    for is_late in [false, true] {
+        let mut world = World::new(21, 1, LONG_LOG);
+        (0..21).for_each(|peer| world.up(peer, false));
+        world.settle();
+        world.is_late = is_late;
+        let prefixes = many_prefixes();
+        let mut round = 0;
+        let mut turns = |world: &mut World, turns: u32| {
+            for _ in 0..turns {
+                for _ in 0..40 {
+                    if world.rib.congested() {
+                        break;
+                    }
+                    round += 1;
+                    world.announce_many(0, &prefixes, &attrs_of_round(round));
+                    (0..21).step_by(2).for_each(|peer| world.drain(peer));
+                }
+                (1..21).step_by(2).for_each(|peer| world.read(peer, 100));
+                world.check_lags(20);
             }
-            (1..21).step_by(2).for_each(|peer| world.read(peer, 100));
-            world.check_lags(20);
-        }
-    };
-    turns(&mut world, 60);
-    assert_eq!(world.rib.demotions(), 0);
-    turns(&mut world, 20);
-    world.settle();
-    assert_ne!(world.rib.demotions(), 0, "they are slow, not the thread");
-    let held = [1, 2].map(|peer: usize| &world.clients[peer].as_ref().unwrap().held);
-    assert_eq!(held[0], held[1]);
+        };
+        turns(&mut world, 10);
+        let discards = |world: &mut World| {
+            let client = world.clients[1].as_mut().unwrap();
+            client.stream().is_discarding()
+        };
+        assert_eq!(discards(&mut world), !is_late);
+        turns(&mut world, 50);
+        assert_eq!(discards(&mut world) || world.rib.demotions() > 0, !is_late);
+        turns(&mut world, 10);
+        world.settle();
+        assert_ne!(world.rib.demotions(), 0, "in the end they leave");
+        let held = [1, 2].map(|peer: usize| &world.clients[peer].as_ref().unwrap().held);
+        assert_eq!(held[0], held[1]);
+    }
 }
 
 /// The other one keeps up, but in another group.

@@ -55,8 +55,8 @@ pub struct World {
     /// By peer.
     uncommitted: BTreeMap<u16, Batch>,
     pub clients: Vec<Option<Client>>,
-    /// The threads that write to the clients, one client each in turn.
-    pub threads: usize,
+    /// The thread of the clients is late.
+    pub is_late: bool,
     /// True if some clients take Add-Path.
     pub has_add_path: bool,
     sweeper: Sweeper,
@@ -281,7 +281,7 @@ impl World {
             max_steps: None,
             uncommitted: BTreeMap::new(),
             clients: (0..peers).map(|_| None).collect(),
-            threads: 1,
+            is_late: false,
             has_add_path: true,
             sweeper: Sweeper::default(),
             now_ms: 0,
@@ -582,15 +582,10 @@ impl World {
             client.stream().discard_some(&self.rib);
         }
         if self.rib.has_long_log() {
-            for thread in 0..self.threads {
-                let clients = self.clients.iter().skip(thread);
-                let clients = clients.step_by(self.threads).flatten();
-                let streams = clients.filter_map(|client| client.stream.as_ref());
-                let counts = ThreadStreams::of(streams);
-                let clients = self.clients.iter_mut().skip(thread);
-                for client in clients.step_by(self.threads).flatten() {
-                    client.stream().check_lag(&self.rib, counts, self.now_ms);
-                }
+            for client in self.clients.iter_mut().flatten() {
+                client
+                    .stream()
+                    .check_lag(&self.rib, self.is_late, self.now_ms);
             }
         }
     }
@@ -682,10 +677,8 @@ impl Client {
         assert!(wrong.is_empty(), "{peer:?} is wrong about {wrong:?}");
     }
 
-    /// Checks its pace, as if it were the only one of its thread.
     pub fn check_lag(&mut self, rib: &Rib, now_ms: u64) {
-        let thread = ThreadStreams::default();
-        self.stream().check_lag(rib, thread, now_ms);
+        self.stream().check_lag(rib, false, now_ms);
     }
 
     pub fn read(&mut self, rib: &Rib, octets: usize, now_ms: u64) {

@@ -43,10 +43,6 @@ impl JoinedGroup {
         self.slow_since_ms = since_ms;
     }
 
-    pub fn is_backlogged(&self) -> bool {
-        self.is_backlogged
-    }
-
     #[inline]
     pub fn set_backlogged(&mut self, is: bool) {
         match (std::mem::replace(&mut self.is_backlogged, is), is) {

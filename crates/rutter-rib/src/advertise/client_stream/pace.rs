@@ -5,32 +5,7 @@ use std::sync::atomic::Ordering;
 use super::ClientStream;
 use crate::Rib;
 use crate::advertise::catch_up::Phase;
-use crate::rib::{AllStreams, MANY_CLIENTS};
-
-/// The clients that one thread writes to. If most of them have a backlog, the thread is late, or the machine is.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct ThreadStreams {
-    /// Those that follow the log.
-    clients: usize,
-    /// Those that have a backlog.
-    backlogged: usize,
-}
-
-impl ThreadStreams {
-    /// Counts the streams of a thread.
-    pub fn of<'a>(streams: impl Iterator<Item = &'a ClientStream>) -> Self {
-        let mut all = ThreadStreams::default();
-        for stream in streams.filter(|stream| stream.follows()) {
-            all.clients += 1;
-            all.backlogged += usize::from(stream.group.is_backlogged());
-        }
-        all
-    }
-
-    fn is_late(self) -> bool {
-        self.clients >= MANY_CLIENTS && 2 * self.backlogged > self.clients
-    }
-}
+use crate::rib::AllStreams;
 
 /// The way in which a client holds the log back.
 enum Slow {
@@ -51,23 +26,23 @@ const BACKLOG: usize = 64;
 /// Observations of a client's pace expire after a pause of this length.
 const FORGET_MS: u64 = 1_000;
 /// A slow client leaves the log after this long: bursts of a busy machine pass sooner. Where the log is nearly full and most
-/// clients have no backlog it leaves at once. Otherwise a neighbor could fill the log meanwhile, and all input would wait.
+/// clients have no backlog it leaves at once, if its thread is not late. Otherwise a neighbor could fill the log meanwhile, and all input would wait.
 const SLOW_MS: u64 = 250;
 /// Where many clients are slow, the machine is slow. They share the log for so long, and input waits when it is full.
 const PATIENCE_MS: u64 = 10_000;
 /// As [`PATIENCE_MS`] for clients that accept nothing at all.
 const STUCK_PATIENCE_MS: u64 = 3_000;
-/// Where the clients of one thread are slow and most others are not, the thread is late. Its clients soon keep up again, or
-/// leave the log when it was nearly full for so long.
-const THREAD_PATIENCE_MS: u64 = 2_000;
-/// Clients that were checked later than this had no chance to receive anything in between.
-const LATE_CHECK_MS: u64 = 100;
+/// As [`SLOW_MS`] for a client whose thread was late: it soon keeps up again.
+const LATE_THREAD_MS: u64 = 2_000;
+/// A client that was not checked for so long had no chance to receive anything in between.
+const LATE_CHECK_MS: u64 = 50;
 
 impl ClientStream {
-    /// Checks the pace of the client, which is one of its thread's; call it now and then while [`Rib::has_long_log`]. A client
-    /// that holds the log back leaves it. When it reads again it is sent the present state of the destinations that it
-    /// missed.
-    pub fn check_lag(&mut self, rib: &Rib, thread: ThreadStreams, now_ms: u64) {
+    /// Checks the pace of the client; call it now and then while [`Rib::has_long_log`]. A client that holds the log back
+    /// leaves it. When it reads again it is sent the present state of the destinations that it missed.
+    ///
+    /// `is_late` means that the thread which writes to the client did not run for a while, so the client is given more time.
+    pub fn check_lag(&mut self, rib: &Rib, is_late: bool, now_ms: u64) {
         if self.is_discarding() {
             return self.discard_some(rib);
         }
@@ -88,26 +63,23 @@ impl ClientStream {
             Slow::Stuck => (all.half(), STUCK_PATIENCE_MS),
         };
         let is_the_machine = all.slow > few && !all.most_keep_up();
-        let is_the_thread = matches!(slow, Slow::Behind) && thread.is_late();
-        let patience = match is_the_machine {
-            true => patience,
-            false => THREAD_PATIENCE_MS,
-        };
-        let is_its_fault = !is_the_machine && !is_the_thread;
-        let is_nearly_full = self.group.retained() > rib.log_limit / 4 * 3;
-        let has_room = match is_the_machine {
-            true => !rib.congested(),
-            false => !is_nearly_full,
-        };
         let since = match self.group.slow_since_ms() {
             // Nobody waits for them yet.
-            Some(_) if !is_its_fault && has_room => now_ms,
+            Some(_) if is_the_machine && !rib.congested() => now_ms,
             since => since.unwrap_or(now_ms),
         };
         self.group.set_slow(Some(since));
         let slow_ms = now_ms.saturating_sub(since);
-        let leaves_at_once = is_nearly_full && all.surely_keep_up() && pause_ms <= LATE_CHECK_MS;
-        if slow_ms >= patience || is_its_fault && (slow_ms >= SLOW_MS || leaves_at_once) {
+        let is_the_thread = is_late && matches!(slow, Slow::Behind);
+        let is_slow = match is_the_thread {
+            true => slow_ms >= LATE_THREAD_MS,
+            false => {
+                let is_nearly_full = self.group.retained() > rib.log_limit / 4 * 3;
+                let leaves_at_once = is_nearly_full && pause_ms <= LATE_CHECK_MS;
+                slow_ms >= SLOW_MS || leaves_at_once && all.surely_keep_up()
+            }
+        };
+        if slow_ms >= patience || !is_the_machine && is_slow {
             self.group.set_slow(None);
             self.leave_log(rib);
             if let Phase::Leaving { until } = self.phase {
@@ -122,14 +94,9 @@ impl ClientStream {
     pub fn note_backlog(&mut self, rib: &Rib) {
         let end = self.group.end.load(Ordering::Relaxed);
         let unread = end.saturating_sub(self.position()) as usize;
-        let follows = self.follows();
+        let follows = matches!(self.phase, Phase::Live | Phase::Leaving { .. });
         self.group
             .set_backlogged(follows && unread + self.queue.len() > rib.log_limit / BACKLOG);
-    }
-
-    /// Returns whether the next bytes come from the log.
-    fn follows(&self) -> bool {
-        matches!(self.phase, Phase::Live | Phase::Leaving { .. })
     }
 
     fn far(rib: &Rib) -> u64 {
