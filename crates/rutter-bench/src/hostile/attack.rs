@@ -352,7 +352,7 @@ impl<'a> Attacker<'a> {
             }
             Attack::SessionFlaps => out.extend(self.update(&self.set(round), &[], &prefix(0))),
             Attack::LargeAttributes => {
-                let attribute = large_attribute(round, 3_800);
+                let attribute = large_attribute(round, LARGE_ATTRIBUTES);
                 out.extend(self.update(&self.set(0), &attribute, &prefix(round)));
             }
             Attack::EmptyUpdates => {
@@ -409,8 +409,9 @@ impl<'a> Attacker<'a> {
             }
             Attack::PausingReaders => {
                 for at in round * 16..(round + 1) * 16 {
-                    let mut attributes = large_attribute(at, 3_400);
-                    attributes.extend(not_to(self.all_but_the_pausing_reader()));
+                    let mut attributes = not_to(self.all_but_the_pausing_reader());
+                    let room = LARGE_ATTRIBUTES.saturating_sub(attributes.len() as u16);
+                    attributes.extend(large_attribute(at, room.max(4)));
                     out.extend(self.update(&self.set(0), &attributes, &prefix(at % 400)));
                 }
             }
@@ -578,6 +579,8 @@ const SLOW_BYTES: usize = 3_700;
 /// The bytes by which a steady reader lags behind what the other member sends. Beyond 8 MB in its own memory Rutter calls a
 /// client slow; the kernel holds some, too.
 const STEADY_LAG: u64 = 9 << 20;
+/// Octets of attributes that fit into a message beside the usual ones.
+const LARGE_ATTRIBUTES: u16 = 3_800;
 /// The largest number of members that an attack needs beside the attackers.
 pub(super) const MAX_READERS: usize = 4;
 /// Paths of each prefix beside the one that flaps, in [`Attack::MedFlaps`].
