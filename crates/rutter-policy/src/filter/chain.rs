@@ -1,5 +1,6 @@
 //! The filters that one neighbor's routes pass, one after the other.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use rutter_net::{Asn, Family, Prefix};
@@ -59,6 +60,9 @@ pub enum FilterDecision {
         rule: Option<usize>,
     },
 }
+
+/// An octet of the path's text is written in the time in which so many octets of communities are compared.
+const OCTETS_TO_WRITE: usize = 8;
 
 impl FilterChain {
     /// A chain of these filters. At most [`RuleSet::MAX`] rules take part.
@@ -122,17 +126,6 @@ impl FilterChain {
             .any(|filter| filter.uses_origin_states())
     }
 
-    /// The patterns that [`Self::matching`] may compare with each community of a route, and the lists of expressions that it
-    /// may compare with the path.
-    pub fn patterns(&self) -> usize {
-        let of_rule = |rule: &FilterRule| {
-            let lists = rule.conditions.community_lists.iter();
-            let communities: usize = lists.map(|list| list.patterns().len()).sum();
-            communities + rule.conditions.as_path_lists.len()
-        };
-        self.rules().map(of_rule).sum()
-    }
-
     fn rules(&self) -> impl Iterator<Item = &FilterRule> {
         self.filters.iter().flat_map(|filter| &filter.rules)
     }
@@ -145,9 +138,21 @@ impl FilterChain {
         family: Family,
         neighbor: Asn,
     ) -> RuleSet {
+        self.compare(attributes, next_hop, family, neighbor).0
+    }
+
+    /// As [`Self::matching`], with the octets of communities that were compared, once for each pattern. Octets of the path's
+    /// text count several times, as they cost more.
+    pub fn compare(
+        &self,
+        attributes: &Attributes<'_>,
+        next_hop: NextHop,
+        family: Family,
+        neighbor: Asn,
+    ) -> (RuleSet, usize) {
         let mut found = RuleSet::default();
         if self.is_empty() {
-            return found;
+            return (found, 0);
         }
         let compares_text = |rule: &FilterRule| !rule.conditions.as_path_lists.is_empty();
         let path_text = match self.rules().any(compares_text) {
@@ -161,6 +166,7 @@ impl FilterChain {
             next_hop,
             family,
             neighbor,
+            compared: Cell::new(path_text.len() * OCTETS_TO_WRITE),
             path_text,
         };
         for (number, rule) in self.rules().enumerate() {
@@ -168,7 +174,7 @@ impl FilterChain {
                 found.insert(number);
             }
         }
-        found
+        (found, view.compared.get())
     }
 
     /// Decides on a route. `matching` is the result of [`Self::matching`]; `origin_state` is called only if a rule

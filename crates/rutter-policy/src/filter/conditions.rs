@@ -1,11 +1,12 @@
 //! The conditions of a rule.
 
+use std::cell::Cell;
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use rutter_net::{Asn, Family, Prefix};
 use rutter_rpki::Rov;
-use rutter_wire::attr::Attributes;
+use rutter_wire::attr::{Attributes, code};
 
 use super::{AsPathList, CommunityList, PrefixList};
 use crate::NextHop;
@@ -51,7 +52,34 @@ pub(crate) struct AttributeView<'a> {
     pub(crate) neighbor: Asn,
     /// The text of the path, where a rule compares it.
     pub(crate) path_text: String,
+    /// The octets that were compared: see [`super::FilterChain::compare`].
+    pub(crate) compared: Cell<usize>,
 }
+
+impl AttributeView<'_> {
+    fn count(&self, octets: usize) {
+        self.compared.set(self.compared.get() + octets);
+    }
+
+    fn has_any(&self, list: &CommunityList) -> bool {
+        let codes = [
+            code::COMMUNITIES,
+            code::EXTENDED_COMMUNITIES,
+            code::LARGE_COMMUNITIES,
+        ];
+        let value = |code| self.attributes.value(code).map_or(0, <[u8]>::len);
+        self.count(list.patterns().len() * codes.into_iter().map(value).sum::<usize>());
+        list.matches(self.attributes)
+    }
+
+    fn has_path(&self, list: &AsPathList) -> bool {
+        self.count(self.path_text.len() * OCTETS_TO_MATCH);
+        list.matches(&self.path_text)
+    }
+}
+
+/// An octet of the path's text is matched in the time in which so many octets of communities are compared.
+const OCTETS_TO_MATCH: usize = 4;
 
 impl Conditions {
     /// Returns whether attributes satisfy the conditions that depend on them alone.
@@ -67,8 +95,8 @@ impl Conditions {
                 (usize::from(range.min)..=usize::from(range.max)).contains(&path_len())
             })
             && (self.next_hops.is_empty() || is_near(view.next_hop.addr()))
-            && allows(&self.community_lists, |list| list.matches(view.attributes))
-            && allows(&self.as_path_lists, |list| list.matches(&view.path_text))
+            && allows(&self.community_lists, |list| view.has_any(list))
+            && allows(&self.as_path_lists, |list| view.has_path(list))
     }
 
     /// Returns whether a route satisfies the conditions that do not depend on attributes alone.

@@ -22,8 +22,6 @@ use crate::{AttrSet, PeerId};
 #[derive(Debug)]
 pub(crate) struct ExportFilter {
     chain: FilterChain,
-    /// See [`FilterChain::patterns`].
-    patterns: usize,
     /// By sender: the routes of one neighbor must not use up the combinations of another.
     combinations: Mutex<BTreeMap<PeerId, Arc<Combinations>>>,
     matched: Mutex<Vec<Option<Matched>>>,
@@ -52,16 +50,15 @@ pub(crate) enum Export {
 
 /// The number of remembered answers: a power of two.
 const REMEMBERED: usize = 256;
-/// The octets of a set that one pattern is compared with in the time of a comparison of routes.
+/// The octets of communities that are compared with a pattern in the time of a comparison of routes.
 const OCTETS_PER_COMPARISON: usize = 256;
-/// The comparisons of an answer that is not remembered, beside those of its patterns.
+/// The comparisons of routes that take as long as an answer that is not remembered, without its patterns.
 const COMPARISONS_PER_ANSWER: usize = 4;
 
 impl ExportFilter {
     /// The filters of a chain.
     pub fn new(chain: FilterChain) -> Self {
         ExportFilter {
-            patterns: chain.patterns(),
             chain,
             combinations: Mutex::default(),
             matched: Mutex::default(),
@@ -119,10 +116,8 @@ impl ExportFilter {
             return held.rules;
         }
         drop(known);
-        let octets = route.attrs.octets();
-        let comparisons = octets * (1 + self.patterns) / OCTETS_PER_COMPARISON;
-        scope.count_comparisons(COMPARISONS_PER_ANSWER + comparisons);
-        let rules = self.compare(topology, scope.prefix, route);
+        let (rules, octets) = self.compare(topology, scope.prefix, route);
+        scope.count_comparisons(COMPARISONS_PER_ANSWER + octets / OCTETS_PER_COMPARISON);
         let mut known = self.matched.lock();
         if known.is_empty() {
             known.resize_with(REMEMBERED, || None);
@@ -137,13 +132,14 @@ impl ExportFilter {
         rules
     }
 
-    fn compare(&self, topology: &Topology, prefix: Prefix, route: &Route) -> RuleSet {
+    /// The rules that hold, and [the octets that were compared](FilterChain::compare).
+    fn compare(&self, topology: &Topology, prefix: Prefix, route: &Route) -> (RuleSet, usize) {
         let sender = asn_of_sender(topology, route);
         let received = route.attrs.attributes();
         let next_hop = route.attrs.policy_next_hop();
         let matching = |attributes: &Attributes<'_>| {
             let family = prefix.family();
-            self.chain.matching(attributes, next_hop, family, sender)
+            self.chain.compare(attributes, next_hop, family, sender)
         };
         match topology.classes.changes(route.verdict.class()) {
             None => matching(&received),
