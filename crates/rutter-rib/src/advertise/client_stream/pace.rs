@@ -25,8 +25,9 @@ const FAR_BEHIND: usize = 4;
 const BACKLOG: usize = 64;
 /// Observations of a client's pace expire after a pause of this length.
 const FORGET_MS: u64 = 1_000;
-/// A slow client leaves the log after this long: bursts of a busy machine pass sooner. Where the log is nearly full and most
-/// clients have no backlog it leaves at once, if its thread is not late. Otherwise a neighbor could fill the log meanwhile, and all input would wait.
+/// A slow client leaves the log after this long: bursts of a busy machine pass sooner. It leaves at once where the log is
+/// nearly full, most clients have no backlog, and its thread is not late. Otherwise a neighbor could fill the log meanwhile,
+/// and all input would wait.
 const SLOW_MS: u64 = 250;
 /// Where many clients are slow, the machine is slow. They share the log for so long, and input waits when it is full.
 const PATIENCE_MS: u64 = 10_000;
