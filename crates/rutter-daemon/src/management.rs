@@ -23,6 +23,7 @@ use crate::logging::{self, LogRing, Record};
 use crate::mailbox::{Clear, Command};
 use crate::memory;
 use crate::peeringdb_limits;
+use crate::privileges;
 use crate::reload;
 use crate::shared::{Shared, StopOrder};
 
@@ -178,10 +179,14 @@ impl Backend for Management {
     }
 
     fn upgrade(&self) -> Result<String, String> {
+        // This process waits only so long until the answer is written.
+        privileges::prefer_short_slices();
         self.0.upgrades.request()
     }
 
     fn shutdown(&self, text: Option<&str>) {
+        // As above.
+        privileges::prefer_short_slices();
         let text = text.unwrap_or("shut down by an operator");
         let order = StopOrder::Leave(text.into());
         self.0.stop_request.make(order);
