@@ -65,7 +65,7 @@ pub(crate) struct Connection {
     kept: Vec<u8>,
     /// `kept` has whole messages.
     has_messages: bool,
-    /// The connection was lost, and ends when the routes that it brought are in the table.
+    /// The connection was lost, or nothing reads from it. It ends when the routes that it brought are in the table.
     pub(crate) lost: Option<EndCause>,
     /// Whole messages of the session, to be sent before more of the stream.
     control: Vec<u8>,

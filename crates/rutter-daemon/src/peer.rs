@@ -72,6 +72,8 @@ pub(crate) struct ExceededLimit {
 pub(crate) enum EndCause {
     Closed,
     Failed(io::Error),
+    /// The neighbor reads nothing (RFC 9687).
+    SendHoldExpired,
 }
 
 impl Peer {

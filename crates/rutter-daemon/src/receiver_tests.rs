@@ -166,7 +166,7 @@ fn open(member: usize) -> Vec<u8> {
         Capability::FourOctetAs(asn),
         Capability::GracefulRestart(GracefulRestart {
             restart_state: false,
-            notification: false,
+            notification: true,
             restart_time_s: 120,
             families: vec![GracefulRestartFamily {
                 afi_safi: AfiSafi::IPV4_UNICAST,
@@ -528,6 +528,33 @@ fn a_connection_that_would_not_replace_the_session_does_not_do_so_later() {
         assert!(!world.driver.has_delayed_connections());
         assert!(world.is_established(0));
     }
+}
+
+/// The neighbor keeps routes after a NOTIFICATION, and so do we (RFC 8538). All of them at once would take long.
+#[test]
+fn a_session_whose_neighbor_reads_nothing_ends_when_its_routes_are_in_the_table() {
+    let half = withdrawal(0..HIDDEN / 2);
+    let mut world = end_in_the_middle_of(&half, "unread", |world, key| {
+        let connection = key.id;
+        world
+            .driver
+            .handle(key.slot, Input::WriteBlocked { connection });
+        world.driver.now_ms += 480_000;
+        while let Some(slot) = world.driver.next_due() {
+            world.driver.tick(slot);
+        }
+    });
+    let mut left = world.received_routes(0);
+    assert!(left > HIDDEN / 2, "some wait");
+    while world.is_established(0) {
+        world.read();
+        let before = std::mem::replace(&mut left, world.received_routes(0));
+        assert!(before - left < HIDDEN / 4, "{before}, then {left}");
+    }
+    while world.driver.is_sweeping() {
+        world.driver.sweep();
+    }
+    assert_eq!(world.received_routes(0), HIDDEN / 2, "they stay");
 }
 
 #[test]

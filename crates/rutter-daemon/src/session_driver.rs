@@ -62,7 +62,7 @@ pub(crate) struct SessionDriver {
     stop_by_ms: Option<u64>,
 }
 
-/// The timers of a lost connection whose routes wait are looked at again after this time.
+/// The timers of a connection that is to end when its routes are in the table are looked at again after this time.
 const LOST_RETRY_MS: u64 = 10;
 /// The longest time from a shutdown to the end of all connections, milliseconds.
 const STOP_WITHIN_MS: u64 = 3_000;
@@ -271,6 +271,11 @@ impl SessionDriver {
 
     /// Fires the timers of a session.
     pub(crate) fn tick(&mut self, slot: usize) {
+        let waits_on = self.uncommitted_on(slot);
+        let unread = waits_on.filter(|id| self.is_due(slot, Timer::SendHold(*id)));
+        if let Some(id) = unread.filter(|_| !self.is_ending(slot)) {
+            self.connection_ended(ConnectionKey { slot, id }, EndCause::SendHoldExpired);
+        }
         if self.is_ending(slot) {
             // A hold timer would end the session with an error, and graceful restart would not keep the routes.
             return self.deadlines.arm(slot, Some(self.now_ms + LOST_RETRY_MS));
@@ -540,7 +545,7 @@ impl SessionDriver {
         taken.collect()
     }
 
-    /// Returns whether a connection was lost while routes of it wait. The reader ends it when they are in the table.
+    /// Returns whether a connection is to end while routes of it wait. The reader ends it when they are in the table.
     fn is_ending(&self, slot: usize) -> bool {
         let connection = self.uncommitted_on(slot).and_then(|id| {
             let peer = self.peers.get(slot)?;
@@ -549,7 +554,7 @@ impl SessionDriver {
         connection.is_some_and(|connection| connection.lost.is_some())
     }
 
-    /// A connection was closed by the neighbor or lost.
+    /// A connection was closed by the neighbor or lost, or the neighbor reads nothing from it.
     pub(crate) fn connection_ended(&mut self, key: ConnectionKey, cause: EndCause) {
         if self.uncommitted_on(key.slot) == Some(key.id) {
             // The reader ends it. To put all routes into the table now could take long.
@@ -558,6 +563,9 @@ impl SessionDriver {
                 connection.writable = false;
             }
             return;
+        }
+        if let EndCause::SendHoldExpired = cause {
+            return self.handle(key.slot, Input::Tick);
         }
         let Some(peer) = self.peers.get_mut(key.slot) else {
             return;
