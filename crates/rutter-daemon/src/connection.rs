@@ -65,8 +65,9 @@ pub(crate) struct Connection {
     kept: Vec<u8>,
     /// `kept` has whole messages.
     has_messages: bool,
-    /// The connection was lost, or nothing reads from it. It ends when the routes that it brought are in the table.
-    pub(crate) lost: Option<EndCause>,
+    /// The connection was lost, or the neighbor reads nothing from it. It ends when the routes that it brought are in the
+    /// table.
+    pub(crate) ending: Option<EndCause>,
     /// Whole messages of the session, to be sent before more of the stream.
     control: Vec<u8>,
     control_written: usize,
@@ -148,7 +149,7 @@ impl Connection {
             refuses_files: false,
             kept: Vec::new(),
             has_messages: false,
-            lost: None,
+            ending: None,
             control: Vec::new(),
             control_written: 0,
         }

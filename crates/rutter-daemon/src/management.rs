@@ -179,13 +179,13 @@ impl Backend for Management {
     }
 
     fn upgrade(&self) -> Result<String, String> {
-        // This process waits only so long until the answer is written.
+        // This process ends soon, and the answer must be written before.
         privileges::prefer_short_slices();
         self.0.upgrades.request()
     }
 
     fn shutdown(&self, text: Option<&str>) {
-        // As above.
+        // The same holds here.
         privileges::prefer_short_slices();
         let text = text.unwrap_or("shut down by an operator");
         let order = StopOrder::Leave(text.into());

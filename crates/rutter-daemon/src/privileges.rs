@@ -34,8 +34,8 @@ pub fn yield_to_routing() {
 
 /// Gives the calling thread short time slices: when it wakes up, it preempts threads with longer slices.
 ///
-/// A low-priority thread with long slices runs, on processors that are busy, seconds after it wakes up. With short ones
-/// it runs after some tens of milliseconds.
+/// On busy processors a low-priority thread with long slices may run seconds after it wakes up. With short ones it runs
+/// after some tens of milliseconds.
 pub(crate) fn prefer_short_slices() {
     set_slice(SHORT_SLICE_NS);
 }

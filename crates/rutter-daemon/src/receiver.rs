@@ -328,9 +328,8 @@ impl Receiver {
         let is_done = self.commit(driver, key);
         // Its next message may wait behind them, so the neighbor is not silent.
         driver.updates_received(key.slot, 0);
-        let connection = driver.peers.connection_mut(key).filter(|_| is_done);
-        if let Some(cause) = connection.and_then(|connection| connection.lost.take()) {
-            driver.connection_ended(key, cause);
+        if is_done {
+            driver.end_connection_that_waited(key);
         }
     }
 

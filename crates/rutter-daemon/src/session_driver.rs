@@ -63,7 +63,7 @@ pub(crate) struct SessionDriver {
 }
 
 /// The timers of a connection that is to end when its routes are in the table are looked at again after this time.
-const LOST_RETRY_MS: u64 = 10;
+const ENDING_RETRY_MS: u64 = 10;
 /// The longest time from a shutdown to the end of all connections, milliseconds.
 const STOP_WITHIN_MS: u64 = 3_000;
 
@@ -271,14 +271,17 @@ impl SessionDriver {
 
     /// Fires the timers of a session.
     pub(crate) fn tick(&mut self, slot: usize) {
-        let waits_on = self.uncommitted_on(slot);
-        let unread = waits_on.filter(|id| self.is_due(slot, Timer::SendHold(*id)));
-        if let Some(id) = unread.filter(|_| !self.is_ending(slot)) {
+        if !self.is_ending(slot)
+            && let Some(id) = self.uncommitted_on(slot)
+            && self.is_due(slot, Timer::SendHold(id))
+        {
             self.connection_ended(ConnectionKey { slot, id }, EndCause::SendHoldExpired);
         }
         if self.is_ending(slot) {
             // A hold timer would end the session with an error, and graceful restart would not keep the routes.
-            return self.deadlines.arm(slot, Some(self.now_ms + LOST_RETRY_MS));
+            return self
+                .deadlines
+                .arm(slot, Some(self.now_ms + ENDING_RETRY_MS));
         }
         self.handle(slot, Input::Tick);
     }
@@ -510,10 +513,15 @@ impl SessionDriver {
             }
             self.check_limits(slot);
             let key = ConnectionKey { slot, id };
-            let lost = { self.peers.connection_mut(key) }.and_then(|one| one.lost.take());
-            if let Some(cause) = lost {
-                self.connection_ended(key, cause);
-            }
+            self.end_connection_that_waited(key);
+        }
+    }
+
+    /// All routes of a connection are in the table: ends it if it waited for that.
+    pub(crate) fn end_connection_that_waited(&mut self, key: ConnectionKey) {
+        let connection = self.peers.connection_mut(key);
+        if let Some(cause) = connection.and_then(|connection| connection.ending.take()) {
+            self.connection_ended(key, cause);
         }
     }
 
@@ -551,7 +559,7 @@ impl SessionDriver {
             let peer = self.peers.get(slot)?;
             peer.connections[id.index()].as_ref()
         });
-        connection.is_some_and(|connection| connection.lost.is_some())
+        connection.is_some_and(|connection| connection.ending.is_some())
     }
 
     /// A connection was closed by the neighbor or lost, or the neighbor reads nothing from it.
@@ -559,7 +567,7 @@ impl SessionDriver {
         if self.uncommitted_on(key.slot) == Some(key.id) {
             // The reader ends it. To put all routes into the table now could take long.
             if let Some(connection) = self.peers.connection_mut(key) {
-                connection.lost = Some(cause);
+                connection.ending = Some(cause);
                 connection.writable = false;
             }
             return;

@@ -322,6 +322,11 @@ impl Speaker {
         self.table.get(&parse(prefix)).map(Vec::as_slice)
     }
 
+    /// The last AS of the path to a prefix.
+    pub fn origin(&self, prefix: &str) -> Option<u32> {
+        self.path(prefix)?.last().map(|asn| asn.0)
+    }
+
     /// Receives messages until the NOTIFICATION that ends the session.
     pub fn expect_notification(&mut self) -> Notification {
         loop {
