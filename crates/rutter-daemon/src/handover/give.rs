@@ -62,10 +62,11 @@ const FEW_CHANGES: usize = 4_000;
 const SERVICE_PATIENCE: Duration = Duration::from_secs(1);
 /// The time between two attempts.
 const RETRY: Duration = Duration::from_millis(50);
-/// The time limit for the end of the process after a hand-over.
-const END_TIMEOUT: Duration = Duration::from_secs(10);
+/// The time limit for the end of the process after a hand-over: half of `START_PATIENCE`, so that a next start finds the
+/// addresses free.
+const END_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time for which the end of the process waits until the operator has the answer. The processors may be busy.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(8);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(4);
 
 impl UpgradeDesk {
     /// Allows hand-overs to this program.

@@ -56,7 +56,7 @@ type Taken = (TakenPeer, Option<Connection>);
 /// The time limit for each step of the other process. It waits for a quiet moment first.
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// The time limit for its end, longer than the one that it has itself.
-const END_TIMEOUT: Duration = Duration::from_secs(15);
+const END_TIMEOUT: Duration = Duration::from_secs(10);
 /// The interval at which this process looks whether the other one is gone.
 const PARENT_INTERVAL: Duration = Duration::from_millis(5);
 
