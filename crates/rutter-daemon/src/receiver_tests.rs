@@ -530,20 +530,44 @@ fn a_connection_that_would_not_replace_the_session_does_not_do_so_later() {
     }
 }
 
+fn expire_send_hold(world: &mut World, key: ConnectionKey) {
+    let connection = key.id;
+    let blocked = Input::WriteBlocked { connection };
+    world.driver.handle(key.slot, blocked);
+    world.driver.now_ms += 480_000;
+    while let Some(slot) = world.driver.next_due() {
+        world.driver.tick(slot);
+    }
+}
+
+/// Its other timers must not wait for the routes then.
+#[test]
+fn a_session_goes_on_if_its_neighbor_reads_again_while_its_routes_wait() {
+    let mut world = end_in_the_middle("reads-again", |world, key| {
+        expire_send_hold(world, key);
+        // As each turn in which its routes wait: that restarts the hold timer.
+        world.driver.updates_received(key.slot, 0);
+        let connection = key.id;
+        let drained = Input::WriteDrained { connection };
+        world.driver.handle(key.slot, drained);
+        let keepalive = Timer::Keepalive(connection);
+        assert!(world.driver.is_due(key.slot, keepalive));
+        world.driver.tick(key.slot);
+        assert!(!world.driver.is_due(key.slot, keepalive));
+        assert_eq!(world.driver.uncommitted_on(key.slot), Some(key.id));
+    });
+    let slot = world.slot(0);
+    while world.driver.uncommitted_on(slot).is_some() {
+        world.read();
+    }
+    assert!(world.is_established(0));
+}
+
 /// The neighbor keeps routes after a NOTIFICATION, and so do we (RFC 8538). All of them at once would take long.
 #[test]
 fn a_session_whose_neighbor_reads_nothing_ends_when_its_routes_are_in_the_table() {
     let half = withdrawal(0..HIDDEN / 2);
-    let mut world = end_in_the_middle_of(&half, "unread", |world, key| {
-        let connection = key.id;
-        world
-            .driver
-            .handle(key.slot, Input::WriteBlocked { connection });
-        world.driver.now_ms += 480_000;
-        while let Some(slot) = world.driver.next_due() {
-            world.driver.tick(slot);
-        }
-    });
+    let mut world = end_in_the_middle_of(&half, "unread", expire_send_hold);
     let mut left = world.received_routes(0);
     assert!(left > HIDDEN / 2, "some wait");
     while world.is_established(0) {

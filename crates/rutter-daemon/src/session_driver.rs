@@ -271,12 +271,7 @@ impl SessionDriver {
 
     /// Fires the timers of a session.
     pub(crate) fn tick(&mut self, slot: usize) {
-        if !self.is_ending(slot)
-            && let Some(id) = self.uncommitted_on(slot)
-            && self.is_due(slot, Timer::SendHold(id))
-        {
-            self.connection_ended(ConnectionKey { slot, id }, EndCause::SendHoldExpired);
-        }
+        self.note_unread(slot);
         if self.is_ending(slot) {
             // A hold timer would end the session with an error, and graceful restart would not keep the routes.
             return self
@@ -284,6 +279,22 @@ impl SessionDriver {
                 .arm(slot, Some(self.now_ms + ENDING_RETRY_MS));
         }
         self.handle(slot, Input::Tick);
+    }
+
+    /// Notes whether a connection whose routes wait is to end because the neighbor reads nothing. It may read again.
+    fn note_unread(&mut self, slot: usize) {
+        let Some(id) = self.uncommitted_on(slot) else {
+            return;
+        };
+        let is_unread = self.is_due(slot, Timer::SendHold(id));
+        let Some(connection) = self.peers.connection_mut(ConnectionKey { slot, id }) else {
+            return;
+        };
+        match connection.ending {
+            None if is_unread => connection.ending = Some(EndCause::SendHoldExpired),
+            Some(EndCause::SendHoldExpired) if !is_unread => connection.ending = None,
+            _ => {}
+        }
     }
 
     /// Registers a socket as a connection of a neighbor, for both directions and once. Events are edge-triggered, so
